@@ -77,7 +77,7 @@ def scored(recorded: list[Sample]) -> list[Scored]:
 
 def _counted(sample: Sample, answered: dict[int, Usage], calibration: Calibration) -> Tally:
     """The tally of a recording; ``answered`` is the reported usage of its answers, by their place."""
-    counts = calibration.counted(calibration_key(sample.facts.provider, sample.facts.id), sample.facts.counted)
+    counts = calibration.counted_thinking(calibration_key(sample.facts.provider, sample.facts.id), sample.facts.counted)
     turns = _turns(sample.outgoing.messages, answered)
     stored = [message for turn in turns for message in turn.messages]
     running = {message.id for message in turns[-1].messages} if turns else set()

@@ -29,7 +29,7 @@ from tui.store.journal import StoredJournal
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
 from tui.store.open_sessions import OpenSessions
-from tui.store.sessions import Beginning, ensure, touch
+from tui.store.sessions import NewSession, ensure, touch
 from tui.store.turns import add_turn, close_turn, set_head
 
 LONG_SESSION = 5_000
@@ -73,7 +73,7 @@ def fill(database: Database, messages: int) -> None:
 
     def one_session(name: str, turns: int) -> Callable[[sqlite3.Connection], None]:
         def write(connection: sqlite3.Connection) -> None:
-            session = ensure(connection, Beginning(id=name, title=words(4)), 1.8e9)
+            session = ensure(connection, NewSession(id=name, title=words(4)), 1.8e9)
             last = None
             for _ in range(turns):
                 last = add_turn(connection, session, last, a_turn(next(numbers)), 1.8e9)

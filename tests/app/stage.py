@@ -43,7 +43,7 @@ class House:
         return view
 
     async def meter(self, draft: str = "") -> MeterReading:
-        return await self.services.chat.weigh(draft)
+        return await self.services.chat.meter_with_draft(draft)
 
     async def say(self, text: str) -> list[AppEvent]:
         """Submit a prompt; all that was heard until the turn's end."""

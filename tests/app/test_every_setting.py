@@ -208,7 +208,7 @@ async def rung(ran: Ran) -> object:
     """What the terminal is told when an answer ends out of sight."""
     written: list[str] = []
     ran.screen.app.ui_services.notifications = type(ran.screen.app.ui_services.notifications)(written.append)
-    ran.screen.app.ui_services.notifications.looks(here=False)
+    ran.screen.app.ui_services.notifications.focus_changed(here=False)
     await ran.screen.ask("Why?")
     return [text for text in written if "\x07" in text and "]0;" not in text and "]2;" not in text]
 

@@ -53,30 +53,30 @@ def test_without_experience_an_estimate_stands_as_it_is():
 
 
 def test_a_short_first_exchange_teaches_a_base_and_no_slope():
-    hidden_prompt = EMPTY.opened("p/m", 20, 2_168)
+    hidden_prompt = EMPTY.with_opening("p/m", 20, 2_168)
     assert hidden_prompt.predict("p/m", 20) == 2_168
     assert hidden_prompt.predict("p/m", 2_020) == 4_168
     assert hidden_prompt.predict("p/m", 2_020, Anchor(estimate=20, reported=2_168)) == 4_168
 
 
 def test_the_slope_is_the_median_of_real_steps():
-    stepped = EMPTY.stepped("p/m", 1_000, 1_200).stepped("p/m", 1_000, 2_400).stepped("p/m", 500, 600)
+    stepped = EMPTY.with_step("p/m", 1_000, 1_200).with_step("p/m", 1_000, 2_400).with_step("p/m", 500, 600)
     assert stepped.predict("p/m", 1_000) == 1_200
     assert stepped.predict("p/m", 11_000, Anchor(estimate=10_000, reported=13_000)) == 14_200
 
 
 @pytest.mark.parametrize("step", [(50, 60), (1_000, 20_000), (1_000, 10)], ids=["small", "far more", "far less"])
 def test_a_step_that_says_nothing_about_text_is_ignored(step):
-    assert EMPTY.stepped("p/m", *step) == EMPTY
+    assert EMPTY.with_step("p/m", *step) == EMPTY
 
 
 def test_the_base_is_what_the_slope_leaves_unexplained():
-    learned = EMPTY.stepped("p/m", 1_000, 1_500).opened("p/m", 100, 350)
+    learned = EMPTY.with_step("p/m", 1_000, 1_500).with_opening("p/m", 100, 350)
     assert (learned.of("p/m").slope, learned.of("p/m").base(tools=False)) == (1.5, 200)
 
 
 def test_requests_with_tools_have_a_base_of_their_own():
-    learned = EMPTY.opened("p/m", 20, 120).opened("p/m", 1_020, 1_620, tools=True)
+    learned = EMPTY.with_opening("p/m", 20, 120).with_opening("p/m", 1_020, 1_620, tools=True)
     assert learned.predict("p/m", 30) == 130
     assert learned.predict("p/m", 1_030, tools=True) == 1_630
 
@@ -84,7 +84,7 @@ def test_requests_with_tools_have_a_base_of_their_own():
 def test_one_strange_opening_does_not_carry_the_rest_along():
     learned = EMPTY
     for reported in (150, 150, 5_000, 150):
-        learned = learned.opened("p/m", 100, reported)
+        learned = learned.with_opening("p/m", 100, reported)
     assert learned.predict("p/m", 1_000) == 1_050
 
 
@@ -98,17 +98,17 @@ def test_after_a_deep_cut_the_anchor_no_longer_holds():
 
 
 def test_models_learn_apart():
-    assert EMPTY.opened("p/m", 10, 2_000).predict("p/other", 1_000) == 1_000
+    assert EMPTY.with_opening("p/m", 10, 2_000).predict("p/other", 1_000) == 1_000
 
 
 def test_nothing_is_learned_from_what_was_not_reported():
-    assert EMPTY.opened("p/m", 1_000, 0) == EMPTY
+    assert EMPTY.with_opening("p/m", 1_000, 0) == EMPTY
 
 
 def test_what_was_learned_survives_being_kept():
     verdict = frozenset({ThinkingCounted.OPEN_TURN, ThinkingCounted.NONE})
-    learned = EMPTY.opened("p/m", 1_000, 1_200).opened("p/m", 9, 9, tools=True).stepped("p/m", 900, 1_000)
-    learned = learned.judged("p/m", verdict)
+    learned = EMPTY.with_opening("p/m", 1_000, 1_200).with_opening("p/m", 9, 9, tools=True).with_step("p/m", 900, 1_000)
+    learned = learned.with_thinking_verdict("p/m", verdict)
     assert Calibration.from_table(json.loads(json.dumps(learned.as_table()))) == learned
 
 
@@ -121,8 +121,8 @@ def test_a_reported_count_shows_whether_finished_thinking_was_in_it(reported, co
     before = Anchor(estimate=20, reported=20, others=20, thinking=dict.fromkeys(SIZES, 0))
     now = Anchor(estimate=1_640, reported=reported, others=140, thinking=SIZES)
     verdict = thinking_verdict(before, now)
-    learned = EMPTY if verdict is None else EMPTY.judged("p/m", verdict)
-    assert learned.counted("p/m", ALL) is counted
+    learned = EMPTY if verdict is None else EMPTY.with_thinking_verdict("p/m", verdict)
+    assert learned.counted_thinking("p/m", ALL) is counted
 
 
 def test_little_thinking_shows_nothing():

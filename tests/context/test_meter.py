@@ -120,7 +120,7 @@ def test_a_hidden_prompt_is_part_of_the_systems_and_scales_nothing_else():
     turns = talk(CLAUDE)
     plain = meter(CLAUDE, *turns)
     key = f"{CLAUDE.facts.provider}/{CLAUDE.facts.id}"
-    prompted = meter(CLAUDE, *turns, calibration=Calibration().opened(key, 20, 2_168))
+    prompted = meter(CLAUDE, *turns, calibration=Calibration().with_opening(key, 20, 2_168))
     assert prompted.parts == {**plain.parts, Part.SYSTEM: plain.parts[Part.SYSTEM] + 2_148}
     assert (prompted.effective, prompted.raw) == (plain.effective + 2_148, plain.raw + 2_148)
 
@@ -149,7 +149,7 @@ def test_folded_turns_are_raw_but_not_effective():
 @given(st.data(), reasoning_rules(), st.sampled_from(GOALS))
 def test_effective_never_exceeds_raw_and_stripping_never_adds(data, rules, goal):
     history = data.draw(histories((goal.origin, *ORIGINS)))
-    calibration = Calibration().opened("p/m", 10, 12).stepped("p/m", 1_000, 1_300)
+    calibration = Calibration().with_opening("p/m", 10, 12).with_step("p/m", 1_000, 1_300)
     stripped = [
         meter(goal, *history, rules=replace(rules, strip=strip), system="Be brief.", calibration=calibration)
         for strip in (StripPolicy.ALL, StripPolicy.ALL_BUT_LAST, StripPolicy.NONE)

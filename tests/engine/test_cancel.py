@@ -167,12 +167,12 @@ def test_a_cancel_holds_the_queue_until_the_user_sends_it_or_takes_it_back() -> 
             await s.session.cancel()
             await asyncio.sleep(60)
             assert s.session.attach()[0].queue == ("two", "three")
-            assert await s.session.queue.take_back() == (TextBlock(text="three"),)
+            assert await s.session.queue.take_last_queued() == (TextBlock(text="three"),)
             await s.session.queue.resume()
             await asyncio.sleep(1)
             heard = s.heard()
             view, _ = s.session.attach()
-            assert await s.session.queue.take_back() == ()
+            assert await s.session.queue.take_last_queued() == ()
         assert [event for event in heard if isinstance(event, QueueChanged)] == [
             QueueChanged(("two",)),
             QueueChanged(("two", "three")),
@@ -189,7 +189,7 @@ def test_a_queued_compression_is_taken_back_as_the_command_that_asked_for_it() -
             await s.session.submit((TextBlock(text="one"),))
             await s.session.compress_now("keep names")
             await asyncio.sleep(1)
-            assert await s.session.queue.take_back() == (TextBlock(text="/compress keep names"),)
+            assert await s.session.queue.take_last_queued() == (TextBlock(text="/compress keep names"),)
 
     virtually(play())
 

@@ -199,7 +199,7 @@ def test_a_long_wait_happens_only_if_the_user_agrees(agree: bool) -> None:
             assert expect_type(RetryScheduled, heard[-1]).needs_consent
             await asyncio.sleep(1_000)
             assert len(s.backend.requests) == 1
-            await s.session.consent(agree=agree)
+            await s.session.answer_long_wait(agree=agree)
             heard = await s.until(TurnFinished, TurnFailed)
             assert isinstance(heard[-1], TurnFinished if agree else TurnFailed)
             assert len(s.backend.requests) == (2 if agree else 1)

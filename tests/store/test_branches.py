@@ -111,7 +111,7 @@ async def test_the_model_in_use_is_remembered_or_taken_from_the_last_answer(stag
     await stage.keep("s", a_turn(1))
     answered = (await stage.conversations.load("s")).spec
     chosen = ModelSpec(provider="openai", model="gpt-5.6-sol", asked=59_904)
-    await stage.conversations.remember("s", chosen, {"reasoning.stripFromContext": "all"})
+    await stage.conversations.save_settings("s", chosen, {"reasoning.stripFromContext": "all"})
     loaded = await stage.conversations.load("s")
     assert answered == ModelSpec(provider="anthropic", model="claude-opus-5", asked=ThinkingLevel.HIGH)
     assert (loaded.spec, loaded.settings) == (chosen, {"reasoning.stripFromContext": "all"})

@@ -175,7 +175,7 @@ async def test_json_brings_back_branches_summary_and_model(stage: Stage, tmp_pat
     await stage.keep("s", a_turn(3))
     view = CompressionView(summary="sum", compressed_turns=frozenset({"rich"}), shortened={("rich-r", "c1"): "cut"})
     await stage.journal.compressed("s", view)
-    await stage.conversations.remember("s", ModelSpec(provider="x", model="y/z"), {"reasoning.effort": "low"})
+    await stage.conversations.save_settings("s", ModelSpec(provider="x", model="y/z"), {"reasoning.effort": "low"})
     path = tmp_path / "s.json"
     path.write_text(await stage.library.export("s", "json", "all"), encoding="ascii")
     new = await stage.library.import_file(path)

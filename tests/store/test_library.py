@@ -10,8 +10,8 @@ import pytest
 from tests.store.stage import GPT, Stage, a_turn, open_stage, rich_turn
 from tui.domain.errors import UsageError
 from tui.domain.listing import SessionInfo
-from tui.store.leases import Held, this_process
-from tui.store.sessions import Beginning
+from tui.store.leases import OtherProcess, this_process
+from tui.store.sessions import NewSession
 
 
 async def test_a_row_says_what_a_session_is(stage: Stage) -> None:
@@ -63,8 +63,8 @@ async def test_a_title_of_the_users_stays(stage: Stage) -> None:
 
 
 async def test_sessions_without_a_turn_are_not_listed_unless_they_have_a_name(stage: Stage) -> None:
-    await stage.conversations.create(Beginning(id="empty"))
-    await stage.conversations.create(Beginning(id="named", title="Plans"))
+    await stage.conversations.create(NewSession(id="empty"))
+    await stage.conversations.create(NewSession(id="named", title="Plans"))
     assert await stage.titles() == ["Plans"]
 
 
@@ -114,10 +114,10 @@ async def test_a_session_open_in_a_living_process_is_held(tmp_path: Path) -> Non
     first = open_stage(tmp_path)
     second = open_stage(tmp_path, holder=this_process("second"))
     await first.keep("s", a_turn(1))
-    held = (await second.conversations.load("s")).held
-    assert held == Held(pid=first.holder.pid, host=first.holder.host, here=True)
-    await first.conversations.leave("s")
-    assert (await second.conversations.load("s")).held is None
+    held = (await second.conversations.load("s")).held_by
+    assert held == OtherProcess(pid=first.holder.pid, host=first.holder.host, here=True)
+    await first.conversations.release("s")
+    assert (await second.conversations.load("s")).held_by is None
     first.database.close()
     second.database.close()
 
@@ -135,7 +135,7 @@ async def test_a_session_of_a_dead_process_is_free(tmp_path: Path, gone: dict[st
     await dead.keep("s", a_turn(1))
     dead.database.close()
     stage = open_stage(tmp_path, holder=this_process("living"))
-    assert (await stage.conversations.load("s")).held is None
+    assert (await stage.conversations.load("s")).held_by is None
     stage.database.close()
 
 
@@ -146,7 +146,7 @@ async def test_a_damaged_lease_keeps_no_session_from_being_opened(tmp_path: Path
     await first.keep("s", a_turn(1))
     await first.conversations.load("s")
     await first.database.run(lambda connection: connection.execute(f"UPDATE lease SET pid = {pid}") and None)
-    assert (await second.conversations.load("s")).held is None
+    assert (await second.conversations.load("s")).held_by is None
 
 
 async def test_a_holder_on_another_machine_is_believed_as_long_as_it_is_heard_of(tmp_path: Path) -> None:
@@ -156,9 +156,11 @@ async def test_a_holder_on_another_machine_is_believed_as_long_as_it_is_heard_of
     away.time.at += 1_000
     here.time.at = away.time.at
     await away.journal.still_open("s")
-    assert (await here.conversations.load("s")).held == Held(pid=away.holder.pid, host="elsewhere", here=False)
+    assert (await here.conversations.load("s")).held_by == OtherProcess(
+        pid=away.holder.pid, host="elsewhere", here=False
+    )
     here.time.at += 200
-    assert (await here.conversations.load("s")).held is None
+    assert (await here.conversations.load("s")).held_by is None
     away.database.close()
     here.database.close()
 
@@ -170,11 +172,11 @@ async def test_who_slept_while_another_machine_took_the_session_is_told_once(tmp
     away.database.tell = told.append
     await away.keep("s", a_turn(1))
     here.time.at = away.time.at = away.time.at + 1_000
-    assert (await here.conversations.load("s")).held is None
+    assert (await here.conversations.load("s")).held_by is None
     for _ in range(2):
         await away.journal.still_open("s")
     assert [f"also opened on {here.holder.host}" in sentence for sentence in told] == [True]
-    assert (await here.conversations.load("s")).held is None
+    assert (await here.conversations.load("s")).held_by is None
     away.database.close()
     here.database.close()
 

@@ -84,13 +84,13 @@ async def test_an_edited_prompt_and_the_former_are_flipped_round_and_round(tmp_p
         await home.say(SECOND)
         first = home.view().turns[0]
         with pytest.raises(UsageError, match="no other branch"):
-            await home.services.chat.flip(first.id, 1)
+            await home.services.chat.switch_branch(first.id, 1)
         await home.say((TextBlock(text="Why?"),), instead_of=first.id)
         assert home.prompts() == ["Why?"]
-        assert await home.services.chat.flip(home.view().turns[0].id, 1) == "Branch 1 of 2."
+        assert await home.services.chat.switch_branch(home.view().turns[0].id, 1) == "Branch 1 of 2."
         assert home.prompts() == ["Hello", "Show me a table"]
         assert home.view().turns[0] == first
-        assert await home.services.chat.flip(first.id, -1) == "Branch 2 of 2."
+        assert await home.services.chat.switch_branch(first.id, -1) == "Branch 2 of 2."
         assert home.prompts() == ["Why?"]
         session = home.services.chat.session_id
     async with at_home(tmp_path, session) as home:
@@ -106,7 +106,7 @@ async def test_a_retried_turn_stays_beside_the_new_one(tmp_path: Path) -> None:
         await heard_until(subscription, TurnFinished, TurnFailed)
         second = home.view().turns[0].id
         assert second != first
-        await home.services.chat.flip(second, 1)
+        await home.services.chat.switch_branch(second, 1)
         assert [turn.id for turn in home.view().turns] == [first]
         await home.say(SECOND)
         assert home.prompts() == ["Hello", "Show me a table"]
@@ -226,7 +226,7 @@ async def test_a_kept_setting_nobody_knows_any_more_is_told_and_left_out(tmp_pat
             "reasoning.effort": "loud",
             "tools.x": 1,
         }
-        await home.services.library.remember(session, home.view().spec, kept)
+        await home.services.library.save_settings(session, home.view().spec, kept)
     async with at_home(tmp_path, session) as home:
         assert home.services.settings.layers().value("context.keepTurns") == 7
         assert home.services.settings.layers().value("context.compressionModel") is None

@@ -29,7 +29,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     async def fill() -> None:
         await stage.keep("01SKY", a_turn(1, "Why is the sky blue?", "Rayleigh \x1b[31m scattering", cost=0.5))
         await stage.keep("01TOOLS", rich_turn(), a_turn(2))
-        await stage.conversations.leave_all()
+        await stage.conversations.release_all()
 
     asyncio.run(fill())
     stage.database.close()

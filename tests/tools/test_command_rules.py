@@ -19,7 +19,7 @@ def _both() -> frozenset[Strength]:
 
 def _book(**rules: list[str]) -> RuleBook:
     made = [read_rule(Verdict(verdict), text, home=HOME) for verdict, texts in rules.items() for text in texts]
-    return RuleBook(FOLDER, tuple(made), held=_both)
+    return RuleBook(FOLDER, tuple(made), enforceable=_both)
 
 
 def _shell(command: str) -> RequestedAccess:

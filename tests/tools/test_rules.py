@@ -29,7 +29,7 @@ ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
 
 def _book(**rules: list[str]) -> RuleBook:
     made = [read_rule(Verdict(verdict), text, home=HOME) for verdict, texts in rules.items() for text in texts]
-    return RuleBook(FOLDER, tuple(made), held=_both)
+    return RuleBook(FOLDER, tuple(made), enforceable=_both)
 
 
 def _both() -> frozenset[Strength]:
@@ -172,7 +172,7 @@ def test_after_words_of_others_everything_but_reading_asks(requested: RequestedA
 
 
 def test_rules_that_could_not_be_read_make_everything_ask_but_what_was_agreed_to_since() -> None:
-    book = RuleBook(FOLDER, (Rule(ALLOW, "shell"),), cautious=True, held=_both)
+    book = RuleBook(FOLDER, (Rule(ALLOW, "shell"),), cautious=True, enforceable=_both)
     agreed = book.plus([Rule(ALLOW, "shell", "ls")])
     commands = ("ls", "pwd")
     assert [agreed.decide(_shell(one)).verdict for one in commands] == [ALLOW, ASK]
@@ -291,6 +291,6 @@ def test_full_is_only_for_exactly_the_command_that_was_named(book: RuleBook, req
     ruling = book.decide(requested)
     if requested.access is Access.SHELL and ruling.verdict is ALLOW:
         assert ruling.rule is not None
-        assert ruling.strength in book.held() or ruling.rule == Rule(
+        assert ruling.strength in book.enforceable() or ruling.rule == Rule(
             ALLOW, ruling.rule.subject, ruling.rule.pattern, Strength.FULL
         )

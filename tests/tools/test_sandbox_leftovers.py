@@ -74,8 +74,8 @@ def test_what_cannot_be_renamed_is_told(tmp_path: Path, monkeypatch: pytest.Monk
         raise OSError(30, "Read-only file system", str(path))
 
     monkeypatch.setattr(Path, "rename", refused)
-    assert (done := set_aside(tmp_path, before, guards)).left == (tmp_path / ".envrc",)
-    assert (done.moved, done.complete) == ((), True)
+    assert (done := set_aside(tmp_path, before, guards)).not_renamed == (tmp_path / ".envrc",)
+    assert (done.renamed, done.complete) == ((), True)
 
 
 def test_a_folder_too_deep_to_be_looked_into_is_told(tmp_path: Path) -> None:

@@ -80,15 +80,15 @@ class FakeChat(ChatService):
     async def resume_queue(self) -> None:
         self.asked.append(("resume", None))
 
-    async def take_back(self) -> tuple[Block, ...]:
-        self.asked.append(("take_back", None))
+    async def take_last_queued(self) -> tuple[Block, ...]:
+        self.asked.append(("take_last_queued", None))
         return ()
 
     async def skip_wait(self) -> None:
         self.asked.append(("skip_wait", None))
 
-    async def consent(self, *, agree: bool) -> None:
-        self.asked.append(("consent", agree))
+    async def answer_long_wait(self, *, agree: bool) -> None:
+        self.asked.append(("answer_long_wait", agree))
 
     async def answer_approval(self, call_id: str, answer: str) -> bool:
         self.asked.append(("approval", (call_id, answer)))
@@ -101,7 +101,7 @@ class FakeChat(ChatService):
     async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
         self.asked.append(("edit", (turn_id, blocks)))
 
-    async def flip(self, turn_id: str, step: int) -> str:
+    async def switch_branch(self, turn_id: str, step: int) -> str:
         self.asked.append(("flip", (turn_id, step)))
         return "Branch 2 of 2."
 
@@ -138,7 +138,7 @@ class FakeChat(ChatService):
             facts=catalog.find("anthropic", "claude-opus-5"),
             origin=scenes.ORIGIN,
         )
-        return RequestPreview(target=target, request=request, meter=await self.weigh(draft))
+        return RequestPreview(target=target, request=request, meter=await self.meter_with_draft(draft))
 
     def bill(self) -> Bill:
         view = self.state.view(self.seq)
@@ -162,7 +162,7 @@ class FakeChat(ChatService):
     def has_session(self) -> bool:
         return True
 
-    async def weigh(self, draft: str) -> MeterReading:
+    async def meter_with_draft(self, draft: str) -> MeterReading:
         self.weighed.append(draft)
         meter = self.state.view(self.seq).meter or scenes.METER
         return replace(meter, effective=meter.effective + len(draft) // 4)

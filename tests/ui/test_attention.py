@@ -19,8 +19,8 @@ ASKED = ApprovalAsked("t", "c1", "shell", "run rm", "", ())
 def called(event: AppEvent, wish: str = "bell", *, here: bool = False, waiting: bool = False) -> list[str]:
     written: list[str] = []
     attention = Notifications(written.append)
-    attention.looks(here=here)
-    attention.heard(event, wish, "Why\x1b]0;evil", waiting=waiting)
+    attention.focus_changed(here=here)
+    attention.notify(event, wish, "Why\x1b]0;evil", waiting=waiting)
     return written
 
 
@@ -42,11 +42,11 @@ def test_what_was_cancelled_or_goes_on_calls_nobody() -> None:
 def test_the_title_is_marked_once_and_given_back() -> None:
     written: list[str] = []
     attention = Notifications(written.append)
-    attention.looks(here=False)
-    attention.heard(TurnFinished(TURN), "bell", "", waiting=False)
-    attention.heard(ASKED, "bell", "", waiting=False)
-    attention.looks(here=True)
-    attention.looks(here=True)
+    attention.focus_changed(here=False)
+    attention.notify(TurnFinished(TURN), "bell", "", waiting=False)
+    attention.notify(ASKED, "bell", "", waiting=False)
+    attention.focus_changed(here=True)
+    attention.focus_changed(here=True)
     assert written == [BELL, MARK, BELL, UNMARK]
 
 

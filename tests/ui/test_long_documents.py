@@ -58,7 +58,7 @@ def test_lines_are_the_same_whatever_order_they_are_visited_in(
     document = Document(text, closed=True)
     for share, count in visits:
         first = int(share * document.height(width))
-        first += document.reach(first, first + count)
+        first += document.lay_out(first, first + count)
         seen = [document.line(number) for number in range(first, min(first + count, document.height(width)))]
         assert any(true[at : at + len(seen)] == seen for at in range(len(true) - len(seen) + 1))
     assert list(document.lines(width)) == true
@@ -71,7 +71,7 @@ def test_a_long_text_in_pieces_is_the_text_in_one_colours_included(text: str, wi
     for start, end in pairwise(sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})):
         document.append(text[start:end])
         document.height(width)
-        document.reach_end(20)
+        document.lay_out_end(20)
     document.close()
     assert list(document.lines(width)) == whole(text, width)
 
@@ -267,14 +267,14 @@ def test_short_paragraphs_take_little_more_than_their_words() -> None:
     pieces = [f"{number:03}{text}" for number in range(PIECES)]
     first = Document(text)  # what is loaded with the first document
     first.height(80)
-    first.reach_end(20)
+    first.lay_out_end(20)
     tracemalloc.start()
     try:
         document = Document()
         for number in range(PIECES):
             document.append(pieces[number])
             document.height(80)
-            document.reach_end(20)
+            document.lay_out_end(20)
         gc.collect()  # a test that ran the whole program may have left the collector slow
         held = tracemalloc.get_traced_memory()[0]
     finally:

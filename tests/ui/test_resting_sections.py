@@ -28,7 +28,7 @@ def runs_kept(block: Renderable) -> int:
 
 def drawn(section: Section, width: int) -> list[Line]:
     section.height(width)
-    section.reach(0, section.height(width))
+    section.lay_out(0, section.height(width))
     return [section.line(number)[0] for number in range(section.height(width))]
 
 

@@ -95,7 +95,7 @@ class ChatService:
         """False for a moment while another session is being opened."""
         return self._current.has_session
 
-    async def weigh(self, draft: str) -> MeterReading:
+    async def meter_with_draft(self, draft: str) -> MeterReading:
         """The meter reading with this draft included."""
         return await self._current.call(self._current.session.previewer.meter(draft))
 
@@ -113,17 +113,17 @@ class ChatService:
     async def resume_queue(self) -> None:
         await self._current.call(self._current.session.queue.resume())
 
-    async def take_back(self) -> tuple[Block, ...]:
+    async def take_last_queued(self) -> tuple[Block, ...]:
         """Remove the last queued prompt and return it; () if nothing is queued."""
-        return await self._current.call(self._current.session.queue.take_back())
+        return await self._current.call(self._current.session.queue.take_last_queued())
 
     async def skip_wait(self) -> None:
         """Retry now."""
         await self._current.call(self._current.session.skip_wait())
 
-    async def consent(self, *, agree: bool) -> None:
+    async def answer_long_wait(self, *, agree: bool) -> None:
         """Agree to a long wait before a retry, or refuse it."""
-        await self._current.call(self._current.session.consent(agree=agree))
+        await self._current.call(self._current.session.answer_long_wait(agree=agree))
 
     async def answer_approval(self, call_id: str, answer: str) -> bool:
         """Answer the approval of a tool call; returns False if it is no longer open."""
@@ -144,7 +144,7 @@ class ChatService:
         """Copy the session up to this turn; returns the new session's id."""
         return await self._current.storage.fork(self._current.session_id, turn_id, keep=True)
 
-    async def flip(self, turn_id: str, step: int) -> str:
+    async def switch_branch(self, turn_id: str, step: int) -> str:
         """Switch to the next branch at this turn, wrapping around; returns a message for the user."""
         current = self._current
         names = await current.storage.siblings(current.session_id, turn_id)

@@ -134,7 +134,7 @@ class OpenSession:
         self._session = self._life = None
         forget_texts()
         with contextlib.suppress(StoreError):  # the data folder cannot be written
-            await self.storage.leave(self.session_id)
+            await self.storage.release(self.session_id)
 
     @property
     def facts(self) -> ModelFacts:
@@ -204,7 +204,7 @@ class OpenSession:
     async def save_settings(self) -> None:
         """Store model, level and settings for the next time the session is opened."""
         try:
-            await self.storage.remember(self.session_id, self.spec, self.session_settings())
+            await self.storage.save_settings(self.session_id, self.spec, self.session_settings())
         except StoreError as error:
             self.show_notice(f"The model and settings of this session are not saved: {error.message}")
 

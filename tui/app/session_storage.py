@@ -74,11 +74,11 @@ class Storage(Protocol):
         """Load a session. If another window has it open, this returns a fork."""
         ...
 
-    async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
+    async def save_settings(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
         """Store the model and settings of a session."""
         ...
 
-    async def leave(self, session: str) -> None:
+    async def release(self, session: str) -> None:
         """Release a session: it is no longer open here."""
         ...
 
@@ -187,11 +187,11 @@ class InMemorySessions:
             settings=kept.settings,
         )
 
-    async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
+    async def save_settings(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
         kept = self._sessions.setdefault(session, _InMemorySession())
         kept.spec, kept.settings = spec, dict(settings)
 
-    async def leave(self, session: str) -> None:
+    async def release(self, session: str) -> None:
         """Has no effect: there is no other window."""
 
     async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:

@@ -17,8 +17,8 @@ from tui.engine.ports import Journal
 from tui.store.database import Database, StoreContext
 from tui.store.journal import StoredJournal
 from tui.store.leases import this_process
-from tui.store.open_sessions import Loaded, OpenSessions
-from tui.store.sessions import Beginning
+from tui.store.open_sessions import LoadedSession, OpenSessions
+from tui.store.sessions import NewSession
 
 if TYPE_CHECKING:
     from tui.domain.cost import SpentRequest
@@ -58,12 +58,12 @@ class SqliteSessions:
     async def rename(self, session: str, title: str) -> None:
         if not title.strip():
             raise UsageError("The title is empty.")
-        await self._open_sessions.create(Beginning(id=session))  # a session without a prompt has no row yet
+        await self._open_sessions.create(NewSession(id=session))  # a session without a prompt has no row yet
         await self._library.rename(session, title.strip())
         self._on_title(session, title.strip())
 
     async def pin(self, session: str, *, pinned: bool) -> None:
-        await self._open_sessions.create(Beginning(id=session))
+        await self._open_sessions.create(NewSession(id=session))
         await self._library.pin(session, pinned=pinned)
 
     async def delete(self, session: str) -> None:
@@ -111,8 +111,8 @@ class SqliteSessions:
         name = await self._library.resolve(session)
         loaded = await self._open_sessions.load(name)
         notice = ""
-        if loaded.held is not None:
-            where = "in another window" if loaded.held.here else f"on {loaded.held.host}"
+        if loaded.held_by is not None:
+            where = "in another window" if loaded.held_by.here else f"on {loaded.held_by.host}"
             name = await self._open_sessions.fork(name)
             loaded = await self._open_sessions.load(name)
             notice = f"That session is open {where}, so this is a fork of it."
@@ -122,14 +122,14 @@ class SqliteSessions:
         """Return the turns without opening the session."""
         return await self._open_sessions.turns(await self._library.resolve(session))
 
-    async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
+    async def save_settings(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
         """Store model and settings; a session without prompts is stored with its first one."""
-        self._journal.beginnings[session] = Beginning(id=session, spec=spec, settings=settings)
+        self._journal.beginnings[session] = NewSession(id=session, spec=spec, settings=settings)
         if self._database.can_write:
-            await self._open_sessions.remember(session, spec, settings)
+            await self._open_sessions.save_settings(session, spec, settings)
 
-    async def leave(self, session: str) -> None:
-        await self._open_sessions.leave(session)
+    async def release(self, session: str) -> None:
+        await self._open_sessions.release(session)
 
     async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
         return await self._open_sessions.fork(session, turn_id, keep=keep)
@@ -144,11 +144,11 @@ class SqliteSessions:
         """Release all sessions, write everything and close the database."""
         if self._database.can_write:
             with suppress(StoreError):
-                await self._open_sessions.leave_all()
+                await self._open_sessions.release_all()
         self._database.close()
 
 
-def stored_from(loaded: Loaded, notice: str = "") -> Stored:
+def stored_from(loaded: LoadedSession, notice: str = "") -> Stored:
     return Stored(
         id=loaded.id,
         title=loaded.title,

@@ -312,16 +312,16 @@ def _from_store(name: str, program: Program) -> Stored:
     from tui.store.database import Database, StoreContext
     from tui.store.leases import this_process
     from tui.store.library import StoredLibrary
-    from tui.store.open_sessions import Loaded, OpenSessions
+    from tui.store.open_sessions import LoadedSession, OpenSessions
 
     if not may_exist(program.paths.database):
         raise UsageError(f"There is no session `{name}`.", advice="Nothing was stored yet.")
     database = Database(program.paths.database)
     around = StoreContext(holder=this_process(new_id()), now=time.time, new_id=new_id)
 
-    async def look() -> Loaded:
+    async def look() -> LoadedSession:
         session = await StoredLibrary(database, around).resolve(name)
-        return await OpenSessions(database, around).look(session)
+        return await OpenSessions(database, around).load_without_lease(session)
 
     try:
         loaded = asyncio.run(look())

@@ -51,7 +51,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Experience:
+class ModelObservations:
     """The observations of one model, oldest first."""
 
     openings: tuple[tuple[int, int], ...] = ()
@@ -80,20 +80,20 @@ class Experience:
         return round(_median(reported - estimate * self.slope for estimate, reported in openings)) if openings else 0
 
 
-_NOTHING = Experience()
+_NOTHING = ModelObservations()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
     """The observations of all models, by ``provider/model``. Immutable."""
 
-    models: Mapping[str, Experience] = field(default_factory=dict)
+    models: Mapping[str, ModelObservations] = field(default_factory=dict)
 
-    def of(self, key: str) -> Experience:
+    def of(self, key: str) -> ModelObservations:
         """Return the observations of a model."""
         return self.models.get(key, _NOTHING)
 
-    def opened(self, key: str, estimate: int, reported: int, *, tools: bool = False) -> Calibration:
+    def with_opening(self, key: str, estimate: int, reported: int, *, tools: bool = False) -> Calibration:
         """Return a copy with a short first request of a conversation added."""
         if estimate <= 0 or reported <= 0:
             return self
@@ -102,7 +102,7 @@ class Calibration:
             return self._with(key, replace(known, openings_with_tools=(*known.openings_with_tools, pair)[-KEPT:]))
         return self._with(key, replace(known, openings=(*known.openings, pair)[-KEPT:]))
 
-    def stepped(self, key: str, added: int, reported: int) -> Calibration:
+    def with_step(self, key: str, added: int, reported: int) -> Calibration:
         """Return a copy with a step between two requests of a conversation. Small or implausible steps are ignored."""
         low, high = RATIO_RANGE
         if added < REAL_STEP or not low * added <= reported <= high * added:
@@ -110,17 +110,17 @@ class Calibration:
         known = self.of(key)
         return self._with(key, replace(known, steps=(*known.steps, (added, reported))[-KEPT:]))
 
-    def judged(self, key: str, verdict: frozenset[ThinkingCounted]) -> Calibration:
+    def with_thinking_verdict(self, key: str, verdict: frozenset[ThinkingCounted]) -> Calibration:
         """Return a copy with the assumptions about counted thinking that agree with a reported count."""
         known = self.of(key)
         return self._with(key, replace(known, verdicts=(*known.verdicts, verdict)[-KEPT_VERDICTS:]))
 
-    def judged_tools(self, key: str, *, counted: bool) -> Calibration:
+    def with_tools_verdict(self, key: str, *, counted: bool) -> Calibration:
         """Return a copy with whether a reported count includes tool definitions."""
         known = self.of(key)
         return self._with(key, replace(known, tool_verdicts=(*known.tool_verdicts, counted)[-KEPT_VERDICTS:]))
 
-    def counted(self, key: str, declared: ThinkingCounted) -> ThinkingCounted:
+    def counted_thinking(self, key: str, declared: ThinkingCounted) -> ThinkingCounted:
         """Return which thinking the server counts: by majority of the verdicts, else as the catalogue declares."""
         votes = Counter(rule for verdict in self.of(key).verdicts for rule in verdict)
         if not votes:
@@ -135,7 +135,7 @@ class Calibration:
             return max(1, round(estimate * known.slope) + known.base(tools=tools)) if estimate > 0 else 0
         return max(1, anchor.reported + round((estimate - anchor.estimate) * known.slope))
 
-    def _with(self, key: str, known: Experience) -> Calibration:
+    def _with(self, key: str, known: ModelObservations) -> Calibration:
         return replace(self, models={**self.models, key: known})
 
     def as_table(self) -> dict[str, object]:
@@ -180,8 +180,8 @@ def tools_verdict(estimate: int, tools: int, reported: int) -> bool | None:
     return whole < bare
 
 
-def _experience(found: Mapping[object, object]) -> Experience:
-    return Experience(
+def _experience(found: Mapping[object, object]) -> ModelObservations:
+    return ModelObservations(
         openings=_pairs(found.get("openings")),
         openings_with_tools=_pairs(found.get("openings_with_tools")),
         steps=_pairs(found.get("steps")),

@@ -408,21 +408,21 @@ def calibrated(
     if before is None:
         verdict_on_tools = tools_verdict(counted.estimate, counted.parts.get(Part.TOOLS, 0), reported)
         if verdict_on_tools is not None:
-            calibration = calibration.judged_tools(counted.key, counted=verdict_on_tools)
+            calibration = calibration.with_tools_verdict(counted.key, counted=verdict_on_tools)
             if not calibration.of(counted.key).counts_tools:
                 return calibration
         if counted.pictures or counted.conversation > SHORT_OPENING:
             return calibration
-        return calibration.opened(counted.key, counted.estimate, reported, tools=counted.tools)
+        return calibration.with_opening(counted.key, counted.estimate, reported, tools=counted.tools)
     now = counted.anchor(reported)
     verdict = thinking_verdict(before, now)
     if verdict is not None:
-        calibration = calibration.judged(counted.key, verdict)
+        calibration = calibration.with_thinking_verdict(counted.key, verdict)
     if counted.pictures:
         return calibration
     since = counted.with_answer(before, followed=True)
     if since is before:
-        rule = calibration.counted(counted.key, declared)
+        rule = calibration.counted_thinking(counted.key, declared)
         since = replace(before, estimate=before.others + before.thinking.get(rule, 0))
         now = replace(now, estimate=now.others + now.thinking.get(rule, 0))
-    return calibration.stepped(counted.key, now.estimate - since.estimate, reported - since.reported)
+    return calibration.with_step(counted.key, now.estimate - since.estimate, reported - since.reported)

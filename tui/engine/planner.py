@@ -155,7 +155,7 @@ class TokenMeter:
     def _tally(self, ask: Ask, request: ChatRequest) -> Tally:
         facts = ask.target.facts
         key = calibration_key(facts.provider, facts.id)
-        counts = self.calibration.counted(key, facts.counted)
+        counts = self.calibration.counted_thinking(key, facts.counted)
         if counts is not facts.counted:
             facts = replace(facts, counted=counts)
         with_tools = self.calibration.of(key).counts_tools

@@ -139,7 +139,7 @@ class Queue:
         self._start()
         self.publish_changes()
 
-    async def take_back(self) -> tuple[Block, ...]:
+    async def take_last_queued(self) -> tuple[Block, ...]:
         """Remove the last job and return the user's blocks; () if the queue is empty."""
         if not self._jobs:
             return ()

@@ -292,7 +292,7 @@ class Session:
         """Retry now instead of after the countdown."""
         self._runner.retry_wait.skip()
 
-    async def consent(self, *, agree: bool) -> None:
+    async def answer_long_wait(self, *, agree: bool) -> None:
         """The user's answer about a long wait before a retry."""
         self._runner.retry_wait.answer(agree=agree)
 

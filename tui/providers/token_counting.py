@@ -11,7 +11,7 @@ from tui.wires.wire import Encoded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counter:
+class CountingEndpoint:
     """The counting endpoint of one wire: its request, made from the real one, and the result's field."""
 
     request: Callable[[Encoded], Encoded]
@@ -44,8 +44,8 @@ def _gemini(encoded: Encoded) -> Encoded:
 
 
 COUNTERS = {
-    WireName.ANTHROPIC: Counter(request=_anthropic, answer="input_tokens"),
-    WireName.OPENAI_RESPONSES: Counter(request=_responses, answer="input_tokens"),
-    WireName.GEMINI: Counter(request=_gemini, answer="totalTokens"),
+    WireName.ANTHROPIC: CountingEndpoint(request=_anthropic, answer="input_tokens"),
+    WireName.OPENAI_RESPONSES: CountingEndpoint(request=_responses, answer="input_tokens"),
+    WireName.GEMINI: CountingEndpoint(request=_gemini, answer="totalTokens"),
 }
 """Counters by wire; the other wires have none."""

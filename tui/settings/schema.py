@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-class Between:
+class NumberRange:
     """Bounds of a number, inclusive unless ``above``; pydantic reads them like ``annotated_types.Interval``."""
 
     __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True
@@ -42,9 +42,9 @@ class Between:
             yield Le(self._most)
 
 
-Tokens = Annotated[int, Between(0, 100_000_000)]
-Dollars = Annotated[float, Between(0, 1_000_000)]
-Seconds = Annotated[float, Between(0, 86_400)]
+Tokens = Annotated[int, NumberRange(0, 100_000_000)]
+Dollars = Annotated[float, NumberRange(0, 1_000_000)]
+Seconds = Annotated[float, NumberRange(0, 86_400)]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
@@ -87,11 +87,11 @@ class Generation(Section):
 
     system: str = ""
     """The system prompt."""
-    temperature: Annotated[float, Between(0, 2)] | None = None
+    temperature: Annotated[float, NumberRange(0, 2)] | None = None
     """Sampling temperature; omitted for models that refuse it."""
-    topP: Annotated[float, Between(0, 1, above=True)] | None = None
+    topP: Annotated[float, NumberRange(0, 1, above=True)] | None = None
     """Nucleus sampling; omitted for models that refuse it."""
-    maxOutput: Annotated[int, Between(16)] | None = None
+    maxOutput: Annotated[int, NumberRange(16)] | None = None
     """Output limit of an answer, including thinking; the model's maximum if not set."""
 
 
@@ -99,13 +99,13 @@ class Generation(Section):
 class Context(Section):
     """The context window and its compression."""
 
-    limit: Annotated[int, Between(1_000, 100_000_000)] | None = None
+    limit: Annotated[int, NumberRange(1_000, 100_000_000)] | None = None
     """A context window smaller than the model's."""
-    compressAt: Annotated[float, Between(0.1, 1)] = 0.85
+    compressAt: Annotated[float, NumberRange(0.1, 1)] = 0.85
     """Compress when effective tokens exceed this share of the window minus the reserve."""
     compress: bool = True
     """Whether the history is compressed automatically."""
-    keepTurns: Annotated[int, Between(0, 100)] = 3
+    keepTurns: Annotated[int, NumberRange(0, 100)] = 3
     """Number of latest turns that are never compressed."""
     reserve: Tokens | None = None
     """Tokens reserved for the answer; if not set, a quarter of the window or the output limit, whichever is less."""
@@ -140,9 +140,9 @@ class Tools(Section):
 
     enabled: bool = True
     """Whether tools are offered to the model."""
-    maxParallel: Annotated[int, Between(1, 32)] = 8
+    maxParallel: Annotated[int, NumberRange(1, 32)] = 8
     """The most calls that run at the same time."""
-    maxCalls: Annotated[int, Between(1, 1000)] = 50
+    maxCalls: Annotated[int, NumberRange(1, 1000)] = 50
     """The most calls in one turn."""
     timeout: Seconds = 120
     """Seconds one call may take."""

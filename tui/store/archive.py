@@ -275,7 +275,7 @@ def objects(found: Json, name: str, default: list[object] | None = None) -> list
 
 def store(connection: sqlite3.Connection, archived: Archived, identity: str, now: float) -> str:
     """Store the session as a new one and return its id."""
-    beginning = sessions.Beginning(id=identity, spec=archived.spec, settings=archived.settings, title=archived.title)
+    beginning = sessions.NewSession(id=identity, spec=archived.spec, settings=archived.settings, title=archived.title)
     session = sessions.ensure(connection, beginning, archived.created or now)
     numbers: dict[str, int] = {}
     for turn in archived.turns:

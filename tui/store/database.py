@@ -23,7 +23,7 @@ from tui.store.fulltext import index_all
 from tui.store.leases import Holder
 from tui.store.open_database import (
     BUSY_TIMEOUT_S,
-    Reading,
+    ReadConnection,
     check,
     file_system_of,
     is_damage,
@@ -56,7 +56,7 @@ class Database:
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="ponder-store-write")
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="ponder-store-read")
         self._connection: sqlite3.Connection | None = None
-        self._reader: Reading | None = None
+        self._reader: ReadConnection | None = None
         self._file: int | None = None
         """The inode of the file that was opened."""
         self._tried = False

@@ -10,8 +10,8 @@ from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid
 from tui.domain.messages import Growth, Message, Role, Turn
 from tui.store.database import Database
-from tui.store.leases import Held, Holder, acquire
-from tui.store.sessions import Beginning, ensure, find, name_untitled, restore, title_from, touch
+from tui.store.leases import Holder, OtherProcess, acquire
+from tui.store.sessions import NewSession, ensure, find, name_untitled, restore, title_from, touch
 from tui.store.turns import (
     TurnPosition,
     add_turn,
@@ -34,7 +34,7 @@ class StoredJournal:
         self._holder = holder
         self._now = now
         self._lost: set[str] = set()
-        self.beginnings: dict[str, Beginning] = {}
+        self.beginnings: dict[str, NewSession] = {}
         """Model, level and settings chosen for sessions that are not stored yet."""
 
     async def turn_started(self, session: str, turn: Turn) -> None:
@@ -159,13 +159,13 @@ class StoredJournal:
                 " turns of the other. Use /fork to continue in a separate session."
             )
 
-    def _hold(self, connection: sqlite3.Connection, session: str) -> Held | None:
+    def _hold(self, connection: sqlite3.Connection, session: str) -> OtherProcess | None:
         number = find(connection, session)
         return None if number is None else acquire(connection, number, self._holder, self._now())
 
     def _ensured(self, connection: sqlite3.Connection, session: str, now: float) -> int:
         """The row number of the session, which is created if necessary."""
-        return ensure(connection, self.beginnings.get(session) or Beginning(id=session), now)
+        return ensure(connection, self.beginnings.get(session) or NewSession(id=session), now)
 
     def _position(self, connection: sqlite3.Connection, session: str, turn_id: str) -> TurnPosition:
         """The position of a message. If storing the start of the turn failed, it is stored now."""

@@ -27,7 +27,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class OtherProcess:
     """The session is open in another process."""
 
     pid: int
@@ -42,7 +42,7 @@ def this_process(identity: str) -> Holder:
     return Holder(id=identity, pid=pid, host=platform.node(), boot=_boot(), process_start=_start_of(pid))
 
 
-def acquire(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> Held | None:
+def acquire(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> OtherProcess | None:
     """Take or renew the lease; returns None on success, else the other holder."""
     held = held_by_other(connection, session, holder, now)
     if held is None:
@@ -54,7 +54,7 @@ def acquire(connection: sqlite3.Connection, session: int, holder: Holder, now: f
     return held
 
 
-def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> Held | None:
+def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> OtherProcess | None:
     """Another live process that has the session open."""
     row = connection.execute(
         "SELECT holder, pid, host, boot, process_start, heartbeat FROM lease WHERE session = ?", (session,)
@@ -68,7 +68,7 @@ def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, 
     # Signal 0 is a harmless probe on POSIX only; on Windows it interrupts.
     can_ask = here and os.name == "posix"
     alive = boot == holder.boot and _is_running(pid, start) if can_ask else abs(now - heartbeat) < STALE_AFTER_S
-    return Held(pid=pid, host=host, here=here) if alive else None
+    return OtherProcess(pid=pid, host=host, here=here) if alive else None
 
 
 def release(connection: sqlite3.Connection, session: int, holder: Holder) -> None:

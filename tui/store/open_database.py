@@ -117,14 +117,14 @@ def salvaged(path: Path) -> Path:
     return path.with_name(f"{path.name}.salvaged")
 
 
-class Damaged(sqlite3.DatabaseError):
+class DamagedDatabase(sqlite3.DatabaseError):
     """An integrity check failed; carries the error code SQLite uses for damage."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedDatabase:
     """The writer's connection and notices for the user."""
 
     connection: sqlite3.Connection
@@ -165,7 +165,7 @@ def one_at_a_time(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of) -> Opened:
+def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of) -> OpenedDatabase:
     """Open for writing at the newest schema, creating the file if necessary.
 
     Raises StoreReadOnly if it cannot be written, sqlite3.Error (see ``is_damage``) if it cannot be read.
@@ -186,7 +186,7 @@ def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of)
         raise
     if backup is not None:
         notices.append(f"Sessions were brought to a newer format; `{backup}` is the copy from before.")
-    return Opened(connection=connection, notices=tuple(notices))
+    return OpenedDatabase(connection=connection, notices=tuple(notices))
 
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
@@ -203,11 +203,11 @@ def check(connection: sqlite3.Connection) -> None:
     """Raises Damaged if pages or indexes are corrupt."""
     result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if result != "ok":
-        raise Damaged(result)
+        raise DamagedDatabase(result)
 
 
 @dataclass(slots=True)
-class Reading:
+class ReadConnection:
     """A read-only connection, and the temporary copy it reads where the file itself cannot be opened."""
 
     connection: sqlite3.Connection
@@ -219,19 +219,19 @@ class Reading:
             self.copy.cleanup()
 
 
-def open_reader(path: Path) -> Reading:
+def open_reader(path: Path) -> ReadConnection:
     """Open what exists for reading; if nothing exists, an empty database in memory."""
     if _size(path) == 0 and not _size(path.with_name(path.name + "-wal")):
-        return Reading(_empty())
+        return ReadConnection(_empty())
     _check_header(path)
     try:
-        return _usable(Reading(connect(path, "ro")))
+        return _usable(ReadConnection(connect(path, "ro")))
     except sqlite3.OperationalError:
         # A write-ahead log needs a shared-memory file next to it, which cannot be created in a read-only folder.
         return _usable(_open_copy(path))
 
 
-def _usable(reading: Reading) -> Reading:
+def _usable(reading: ReadConnection) -> ReadConnection:
     try:
         reading.connection.execute("PRAGMA query_only = 1")
         found = version(reading.connection)
@@ -241,10 +241,10 @@ def _usable(reading: Reading) -> Reading:
     if found:
         return reading
     reading.close()
-    return Reading(_empty())
+    return ReadConnection(_empty())
 
 
-def _open_copy(path: Path) -> Reading:
+def _open_copy(path: Path) -> ReadConnection:
     import shutil
     import tempfile
 
@@ -253,7 +253,7 @@ def _open_copy(path: Path) -> Reading:
         source = path.with_name(path.name + suffix)
         if source.exists():
             shutil.copyfile(source, Path(folder.name) / source.name)
-    return Reading(connect(Path(folder.name) / path.name), folder)
+    return ReadConnection(connect(Path(folder.name) / path.name), folder)
 
 
 def _empty() -> sqlite3.Connection:
@@ -319,7 +319,7 @@ def _check_header(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(HEADER_SIZE)
     if start and (len(start) < HEADER_SIZE or not start.startswith(HEADER)):
-        raise Damaged("file is not a database")
+        raise DamagedDatabase("file is not a database")
 
 
 def _size(path: Path) -> int:

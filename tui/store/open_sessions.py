@@ -19,7 +19,7 @@ from tui.store import leases, sessions
 from tui.store import turns as branches
 from tui.store.blocks import copy_blocks
 from tui.store.database import Database, StoreContext
-from tui.store.sessions import Beginning, ensure
+from tui.store.sessions import NewSession, ensure
 from tui.store.turns import (
     close_turn,
     find_turn,
@@ -37,7 +37,7 @@ _BUDGET = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LoadedSession:
     """A stored session, or the last part of it."""
 
     id: str
@@ -53,7 +53,7 @@ class Loaded:
     """Whether earlier turns exist; see ``load_before``."""
     queue: tuple[tuple[Block, ...], ...] = ()
     """Prompts that were still queued when it was last open."""
-    held: leases.Held | None = None
+    held_by: leases.OtherProcess | None = None
     """Set if another process has it open: offer to read it, or a fork."""
 
 
@@ -64,22 +64,22 @@ class OpenSessions:
         self._database = database
         self._context = context
 
-    async def create(self, beginning: Beginning) -> None:
+    async def create(self, beginning: NewSession) -> None:
         """Store a session before its first turn."""
         await self._database.run(lambda connection: sessions.ensure(connection, beginning, self._context.now()))
 
     async def is_stored(self, session: str) -> bool:
         return await self._database.read(lambda connection: sessions.find(connection, session) is not None)
 
-    async def remember(self, session: str, spec: ModelSpec | None, settings: Mapping[str, object]) -> None:
+    async def save_settings(self, session: str, spec: ModelSpec | None, settings: Mapping[str, object]) -> None:
         """Store the current model and settings for the next time; does nothing if the session is not stored."""
-        await self._database.run(lambda connection: sessions.remember(connection, session, spec, settings))
+        await self._database.run(lambda connection: sessions.save_settings(connection, session, spec, settings))
 
-    async def load(self, session: str) -> Loaded:
+    async def load(self, session: str) -> LoadedSession:
         """Load all of it and take the lease unless another process holds it."""
         return await self._open(session, None)
 
-    async def open_tail(self, session: str, turns: int = 50) -> Loaded:
+    async def open_tail(self, session: str, turns: int = 50) -> LoadedSession:
         """Load its last turns and take the lease as ``load`` does."""
         return await self._open(session, turns)
 
@@ -93,15 +93,15 @@ class OpenSessions:
 
         return await self._database.read(read)
 
-    async def look(self, session: str) -> Loaded:
+    async def load_without_lease(self, session: str) -> LoadedSession:
         """Load all of it without taking the lease or closing unfinished turns."""
         return await self._database.read(lambda connection: _loaded(connection, session, None, None))
 
     async def turns(self, session: str) -> tuple[Turn, ...]:
         """All turns of its active path, without taking the lease."""
-        return (await self.look(session)).turns
+        return (await self.load_without_lease(session)).turns
 
-    async def leave(self, session: str) -> None:
+    async def release(self, session: str) -> None:
         """Release the lease."""
 
         def write(connection: sqlite3.Connection) -> None:
@@ -111,7 +111,7 @@ class OpenSessions:
 
         await self._database.run(write)
 
-    async def leave_all(self) -> None:
+    async def release_all(self) -> None:
         """Release all leases."""
         await self._database.run(lambda connection: leases.release_all(connection, self._context.holder))
 
@@ -121,7 +121,7 @@ class OpenSessions:
             lambda connection: branches.siblings(connection, branches.session_number(connection, session), turn_id)
         )
 
-    async def activate(self, session: str, turn_id: str) -> Loaded:
+    async def activate(self, session: str, turn_id: str) -> LoadedSession:
         """Switch to the branch of this turn, down to where it was last left."""
         from tui.store import summaries
 
@@ -139,23 +139,23 @@ class OpenSessions:
 
         Without ``keep`` the copy ends with the turn before that one, ready for another prompt.
         """
-        into = Beginning(id=self._context.new_id())
+        into = NewSession(id=self._context.new_id())
 
         def write(connection: sqlite3.Connection) -> None:
             now = self._context.now()
-            number = fork(connection, session, into, Cut(until, keep=keep), now)
+            number = fork(connection, session, into, ForkEnd(until, keep=keep), now)
             sessions.touch(connection, number, now)
 
         await self._database.run(write)
         return into.id
 
-    async def _open(self, session: str, last: int | None) -> Loaded:
-        held: leases.Held | None = None
+    async def _open(self, session: str, last: int | None) -> LoadedSession:
+        held: leases.OtherProcess | None = None
         with suppress(StoreReadOnly, StoreFull):  # It can still be read.
             held = await self._database.run(lambda connection: self._take(connection, session))
         return await self._database.read(lambda connection: _loaded(connection, session, last, held))
 
-    def _take(self, connection: sqlite3.Connection, session: str) -> leases.Held | None:
+    def _take(self, connection: sqlite3.Connection, session: str) -> leases.OtherProcess | None:
         number = branches.session_number(connection, session)
         held = leases.acquire(connection, number, self._context.holder, self._context.now())
         if held is None:
@@ -163,7 +163,9 @@ class OpenSessions:
         return held
 
 
-def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held: leases.Held | None) -> Loaded:
+def _loaded(
+    connection: sqlite3.Connection, session: str, last: int | None, held: leases.OtherProcess | None
+) -> LoadedSession:
     from tui.store import queued_prompts as queued
     from tui.store import summaries
 
@@ -173,7 +175,7 @@ def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held
     shown = path if last is None else path[-last:]
     spec, settings = sessions.settings_of(connection, number)
     turns = read_turns(connection, shown)
-    return Loaded(
+    return LoadedSession(
         id=session,
         title=sessions.info_of(connection, number).title,
         turns=turns,
@@ -184,7 +186,7 @@ def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held
         settings=settings,
         queue=queued.queue_of(connection, number),
         earlier=len(path) > len(shown),
-        held=held,
+        held_by=held,
     )
 
 
@@ -205,7 +207,7 @@ def _asked_last(turns: tuple[Turn, ...]) -> ModelSpec | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ForkEnd:
     """Where a fork ends."""
 
     until: str | None = None
@@ -214,7 +216,7 @@ class Cut:
     """Whether the turn itself is copied too."""
 
 
-def fork(connection: sqlite3.Connection, source: str, into: Beginning, cut: Cut, now: float) -> int:
+def fork(connection: sqlite3.Connection, source: str, into: NewSession, cut: ForkEnd, now: float) -> int:
     """Copy the path up to the cut."""
     from tui.store.summaries import copy_runs, drop_view_of_others
 

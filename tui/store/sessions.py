@@ -22,7 +22,7 @@ LAST_DATE = 1e11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
+class NewSession:
     """Initial values of a session."""
 
     id: str
@@ -109,7 +109,7 @@ def named(connection: sqlite3.Connection, name: str, *, deleted: bool = False) -
     return [(str(id_), str(title)) for id_, title in found]
 
 
-def ensure(connection: sqlite3.Connection, beginning: Beginning, now: float) -> int:
+def ensure(connection: sqlite3.Connection, beginning: NewSession, now: float) -> int:
     """The session's row number; the row is created if necessary."""
     found = find(connection, beginning.id)
     if found is not None:
@@ -145,7 +145,7 @@ def newest(connection: sqlite3.Connection) -> SessionInfo | None:
     return None if row is None else row_of(row)
 
 
-def remember(
+def save_settings(
     connection: sqlite3.Connection, session: str, spec: ModelSpec | None, settings: Mapping[str, object]
 ) -> None:
     """Store the current model and settings for the next time it is opened."""

@@ -58,9 +58,9 @@ class LazyToolbox:
         """Run one call to its end."""
         return await self.toolbox.run(call, run)
 
-    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
+    def rows(self, count_tokens: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
         """All tools, for lists."""
-        return self.toolbox.rows(weigh)
+        return self.toolbox.rows(count_tokens)
 
     def servers(self) -> Sequence[ServerInfo]:
         """MCP servers, for lists."""

@@ -25,7 +25,7 @@ from tui.tools.builtin.shell import Shell, child_environment
 from tui.tools.builtin.workspace import Workspace
 from tui.tools.git_folders import named_by_git
 from tui.tools.mcp.servers import McpServers, open_servers, read_servers
-from tui.tools.permissions.guarded_paths import folded, guarded_paths
+from tui.tools.permissions.guarded_paths import guarded_paths, normalized_path
 from tui.tools.permissions.permissions import Permissions, Policy, open_permissions
 from tui.tools.permissions.rules import Access
 from tui.tools.sandbox.guarded_entries import Guards
@@ -69,15 +69,15 @@ class Toolbox:
             outcome = text_outcome(error.message, failed=True)
         return self._result(call, outcome)
 
-    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
-        """All tools, for lists; ``weigh`` counts the tokens of a definition for the current model."""
+    def rows(self, count_tokens: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
+        """All tools, for lists; ``count_tokens`` counts the tokens of a definition for the current model."""
         return [
             ToolInfo(
                 name=schema.name,
                 source=source,
                 enabled=schema.name not in self.disabled,
-                policy=self.permissions.standing(schema.name, self._access(schema.name)),
-                tokens=weigh(schema),
+                policy=self.permissions.default_verdict(schema.name, self._access(schema.name)),
+                tokens=count_tokens(schema),
                 description=schema.description,
             )
             for source, schema in self._all()
@@ -225,7 +225,7 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
         FetchUrl(proxy_for=context.proxy_for),
     )
     permissions = open_permissions(
-        folder, context.permissions_file, rules, home=home, policy=context.policy, held=sandbox.strengths
+        folder, context.permissions_file, rules, home=home, policy=context.policy, enforceable=sandbox.strengths
     )
     servers, problems = read_servers(context.mcp, context.environment)
     permissions.problems += problems
@@ -248,11 +248,11 @@ def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callabl
     startup = workspace.guarded.startup
     # The full list is checked only for names with which a pattern can end: a folder scan is 30 times faster.
     endings = {pattern.rstrip("/").rpartition("/")[2] for pattern in startup.patterns} | {p.name for p in startup.named}
-    may_end = re.compile("|".join(fnmatch.translate(folded(Path(name))) for name in endings))
+    may_end = re.compile("|".join(fnmatch.translate(normalized_path(Path(name))) for name in endings))
 
     @lru_cache(maxsize=65_536)
     def may_fit(name: str) -> bool:
-        return may_end.match(folded(Path(name))) is not None
+        return may_end.match(normalized_path(Path(name))) is not None
 
     def guarded(path: Path) -> bool:
         return (may_fit(path.name) and startup.fits(path)) or workspace.is_ours(path) or path in programs
@@ -263,8 +263,10 @@ def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callabl
 def _begins(workspace: Workspace) -> Callable[[str], bool]:
     """Folder names with which a pattern continues: `.cargo` of `.cargo/config*`."""
     above = {name for pattern in workspace.guarded.startup.patterns for name in pattern.rstrip("/").split("/")[:-1]}
-    fits = re.compile("|".join(fnmatch.translate(folded(Path(name))) for name in above if name not in ("", "~")))
-    return lambda name: fits.match(folded(Path(name))) is not None
+    fits = re.compile(
+        "|".join(fnmatch.translate(normalized_path(Path(name))) for name in above if name not in ("", "~"))
+    )
+    return lambda name: fits.match(normalized_path(Path(name))) is not None
 
 
 def _names(listed: object) -> frozenset[str]:

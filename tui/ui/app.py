@@ -149,7 +149,7 @@ class PonderApp(HookedApp[int]):
     def on_mount(self) -> None:
         """Start the handling of global keys and signals."""
         self.global_keys.begin(self.shutdown, self.stdio_redirect)
-        self.watch(self, "app_focus", lambda here: self.ui_services.notifications.looks(here=here), init=False)
+        self.watch(self, "app_focus", lambda here: self.ui_services.notifications.focus_changed(here=here), init=False)
         self.theming.watch(self)
 
     # Actions bound to keys

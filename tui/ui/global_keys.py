@@ -120,7 +120,7 @@ class GlobalKeys:
         elif chat.edit_mode.turn is not None:
             chat.composer.take()
         elif view is not None and view.queue:
-            await app.editing.take_all_back()
+            await app.editing.take_all_queued()
         elif view is not None and not chat.composer.text:
             now = time.monotonic()
             twice, self._escaped_at = now - self._escaped_at < AGAIN_S / 2, now

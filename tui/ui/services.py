@@ -94,9 +94,9 @@ class UiServices:
         """Send a prompt; it replaces the turn ``replaced``, if given."""
         await self._app.editing.submit(blocks, replaced)
 
-    async def take_back(self) -> None:
+    async def take_last_queued(self) -> None:
         """Put the last queued prompt into the composer."""
-        await self._app.editing.take_back()
+        await self._app.editing.take_last_queued()
 
     def attach(self, path: str) -> None:
         """Attach a file or image as a chip in the composer."""
@@ -116,7 +116,7 @@ class UiServices:
     def _to_terminal(self, sequence: str) -> None:
         write_to_terminal(self._app, sequence)
 
-    def heard(self, event: AppEvent) -> None:
+    def handle_event(self, event: AppEvent) -> None:
         """Handle an event that concerns more than the chat screen."""
         self._notify(event)
         match event:
@@ -144,7 +144,7 @@ class UiServices:
         view = self._app.chat.view()
         setting = str(self._app.services.settings.layers().value("ui.bell"))
         title = view.title if view is not None else ""
-        self.notifications.heard(event, setting, title, waiting=view is not None and bool(view.queue))
+        self.notifications.notify(event, setting, title, waiting=view is not None and bool(view.queue))
 
     def _ask_for_key(self) -> None:
         view = self._app.chat.view()

@@ -88,7 +88,7 @@ async def _branch(context: CommandContext, argument: str) -> None:
     turn = _turn(context)
     if context.view().open_turn is not None:
         raise UsageError("Branches cannot be switched while a turn is running.", advice="Esc stops it.")
-    message = await context.services.chat.flip(turn, step)
+    message = await context.services.chat.switch_branch(turn, step)
     context.screen.session_changed()
     context.screen.say(message)
 

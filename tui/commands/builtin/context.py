@@ -18,13 +18,13 @@ async def _tokens(context: CommandContext, argument: str) -> None:
     if argument not in ("", "exact"):
         raise UsageError(f"`/tokens` does not know `{argument}`.", advice="Alone it estimates, `/tokens exact` asks.")
     if argument == "exact":
-        reading = await context.services.chat.weigh("")
+        reading = await context.services.chat.meter_with_draft("")
         exact = await context.services.chat.count_exactly()
         if exact is None:
             raise UsageError("This provider cannot count tokens.", advice="Only the meter's estimate is available.")
         context.screen.say(f"The provider counts {count(exact, 'token')}; the estimate was {reading.effective:,}.")
         return
-    reading = await context.services.chat.weigh(context.screen.draft())
+    reading = await context.services.chat.meter_with_draft(context.screen.draft())
     word = "reported" if reading.certainty is Certainty.REPORTED else "estimated"
     context.screen.say(f"{count(reading.effective, 'token')} would be sent ({word}); {reading.raw:,} are stored.")
 

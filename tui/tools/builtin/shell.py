@@ -73,13 +73,15 @@ class Shell:
         command = arguments.command
         exact = f"{self.name}(={command}) {Strength.FULL}"
         stopped = command in self._stopped
-        held = await asyncio.to_thread(self.sandbox.strengths)
+        enforceable = await asyncio.to_thread(self.sandbox.strengths)
         intent = Intent(
             requested=RequestedAccess(tool=self.name, access=Access.SHELL, target=command, stopped=stopped),
             summary="Run a command",
             detail=command,
-            note="\n".join((f"in {on_a_line(self.workspace.root)}", *self._about_sandbox(held, stopped=stopped))),
-            patterns=(exact, *self._prefixes(command, held)),
+            note="\n".join(
+                (f"in {on_a_line(self.workspace.root)}", *self._about_sandbox(enforceable, stopped=stopped))
+            ),
+            patterns=(exact, *self._prefixes(command, enforceable)),
             session=exact,
         )
 
@@ -99,7 +101,7 @@ class Shell:
         if never_started:
             reason = ended.output.text().strip()[-300:]
             raise ToolError(f"The sandbox could not be set up, so the command was not run: {reason}")
-        made_guarded = bool(confined.set_aside.moved or confined.set_aside.left)
+        made_guarded = bool(confined.set_aside.renamed or confined.set_aside.not_renamed)
         if looks_refused(ended.output.text(), failed=ended.code != 0) or made_guarded:
             self._stopped.add(command)
         notes = self._sandbox_notes(ended, confined, job.rule, command)
@@ -110,12 +112,12 @@ class Shell:
         notes = [
             f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run automatically:"
             f" it was renamed to `{on_a_line(new.relative_to(self.workspace.root))}`)"
-            for path, new in confined.set_aside.moved[:MAX_LISTED]
+            for path, new in confined.set_aside.renamed[:MAX_LISTED]
         ]
-        more = len(confined.set_aside.moved) - MAX_LISTED
+        more = len(confined.set_aside.renamed) - MAX_LISTED
         if more > 0:
             notes.append(f"({count(more, 'more file')} renamed in the same way)")
-        left = confined.set_aside.left
+        left = confined.set_aside.not_renamed
         notes += [
             f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run automatically,"
             " and it could not be renamed: check it before you continue)"
@@ -138,21 +140,21 @@ class Shell:
             notes.append(f"(in the sandbox: {strength.description})")
         return notes
 
-    def _about_sandbox(self, held: frozenset[Strength], *, stopped: bool) -> list[str]:
+    def _about_sandbox(self, enforceable: frozenset[Strength], *, stopped: bool) -> list[str]:
         if stopped:
             return ["The sandbox stopped this command before. Yes runs it without the sandbox."]
-        if not held:
+        if not enforceable:
             return ["No sandbox on this system: only this exact command can be allowed permanently."]
-        writing = " rw also writes this folder;" if Strength.WRITES_FOLDER in held else ""
+        writing = " rw also writes this folder;" if Strength.WRITES_FOLDER in enforceable else ""
         without = f"Yes runs it without a sandbox. Rules ending in ro or rw use {self.sandbox.name()}:"
         return [f"{without} ro only reads;{writing} neither uses the network."]
 
-    def _prefixes(self, command: str, held: frozenset[Strength]) -> list[str]:
+    def _prefixes(self, command: str, enforceable: frozenset[Strength]) -> list[str]:
         prefix = prefix_to_offer(command)
         if prefix is None:
             return []
         strengths = [Strength.READ_ONLY] + [Strength.WRITES_FOLDER] * works_while_writing(prefix)
-        return [f"{self.name}({prefix}) {strength}" for strength in strengths if strength in held]
+        return [f"{self.name}({prefix}) {strength}" for strength in strengths if strength in enforceable]
 
     def _argv(self, command: str) -> tuple[str, ...]:
         return (shutil.which("bash", path=SYSTEM_FOLDERS) or shutil.which("bash") or "/bin/sh", "-c", command)

@@ -33,7 +33,7 @@ class PathList:
     aliases: tuple[tuple[Path, Path], ...] = ()
     """Pairs of folders: paths below the first are looked up below the second (XDG_CONFIG_HOME and ``~/.config``)."""
     expression: re.Pattern[str] = field(init=False)
-    """Matches a path after ``folded``."""
+    """Matches a path after ``normalized_path``."""
 
     def __post_init__(self) -> None:
         """Compile all patterns into one expression."""
@@ -48,7 +48,7 @@ class PathList:
     def fits(self, path: Path) -> bool:
         """Whether an absolute path is on the list under this name."""
         seen = [path, *(shown / path.relative_to(real) for real, shown in self.aliases if path.is_relative_to(real))]
-        return any(self.expression.search(folded(one)) is not None for one in seen)
+        return any(self.expression.search(normalized_path(one)) is not None for one in seen)
 
     def existing(self) -> list[Path]:
         """Existing paths that match patterns below the home folder or from the root."""
@@ -133,7 +133,7 @@ def spellings(path: Path) -> list[Path]:
     return found
 
 
-def folded(path: Path) -> str:
+def normalized_path(path: Path) -> str:
     """Normalize a path as case-insensitive file systems do, including characters they drop or ignore."""
     text = str(path)
     if not text.isascii():
@@ -159,10 +159,10 @@ def _one_link_further(path: Path) -> Path | None:
 
 
 def _expression(pattern: str, home: Path) -> str:
-    """Convert a pattern to a regular expression for folded paths."""
+    """Convert a pattern to a regular expression for normalized paths."""
     start, whole = "/", pattern
     if pattern.startswith("~/"):
-        start, whole = "^" + re.escape(folded(home)) + "/", pattern[2:]
+        start, whole = "^" + re.escape(normalized_path(home)) + "/", pattern[2:]
     elif pattern.startswith("/"):
         start, whole = "^/", pattern[1:]
     names = "/".join(_name(name) for name in whole.strip("/").split("/"))
@@ -171,7 +171,7 @@ def _expression(pattern: str, home: Path) -> str:
 
 @cache
 def _name(pattern: str) -> str:
-    folded_name = folded(Path(pattern))
+    folded_name = normalized_path(Path(pattern))
     if not _WILDCARD.search(folded_name):
         return re.escape(folded_name)
     return "".join({"*": "[^/]*", "?": "[^/]"}.get(one, re.escape(one)) for one in folded_name)
@@ -189,9 +189,9 @@ def _is_below_something(text: str, home: Path) -> bool:
 
 
 def _names_in(folder: Path) -> list[tuple[str, str]]:
-    """Names of existing entries, original and folded."""
+    """Names of existing entries, original and normalized."""
     try:
-        return [(name, folded(Path(name))) for name in os.listdir(folder)]  # noqa: PTH208 - only names
+        return [(name, normalized_path(Path(name))) for name in os.listdir(folder)]  # noqa: PTH208 - only names
     except OSError:
         return []
 

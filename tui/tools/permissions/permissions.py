@@ -103,16 +103,16 @@ class Permissions:
     async def _decide(self, intent: Intent, run: ToolRun) -> Ruling:
         if intent.requested.access is Access.SHELL:
             # The first query of the kernel may start a process.
-            await asyncio.to_thread(self.book.held)
+            await asyncio.to_thread(self.book.enforceable)
         return self.book.decide(intent.requested, tainted=run.tainted)
 
     def withholds(self, requested: RequestedAccess, agreed: RequestedAccess) -> bool:
         """Whether a rule keeps a search in a folder that may be read, ``agreed``, from showing this file."""
         return self.book.restricts_reading and self.book.withholds(requested, agreed)
 
-    def standing(self, tool: str, access: Access) -> str:
+    def default_verdict(self, tool: str, access: Access) -> str:
         """The verdict for a tool without a target, for lists."""
-        return self.book.standing(tool, access).value
+        return self.book.default_verdict(tool, access).value
 
     def _how_to_allow(self, intent: Intent, ruling: Ruling) -> str:
         """How the user could have allowed the call; empty if no rule can."""
@@ -180,7 +180,7 @@ def open_permissions(
     *,
     home: Path,
     policy: Policy,
-    held: Callable[[], frozenset[Strength]],
+    enforceable: Callable[[], frozenset[Strength]],
 ) -> Permissions:
     """Load the rules. Only the user's own files and the command line count, never files in the working folder."""
     found = rules_of_file(file, home=str(home)).plus(
@@ -188,7 +188,7 @@ def open_permissions(
     )
     allowed = rules_allowed(policy.allow, home=str(home))
     rules = (*found.rules, *_behind_links(found.rules, folder))
-    book = RuleBook(str(folder), rules, session=allowed, cautious=found.cautious, held=held)
+    book = RuleBook(str(folder), rules, session=allowed, cautious=found.cautious, enforceable=enforceable)
     return Permissions(book=book, home=str(home), file=file, policy=policy, problems=list(found.problems))
 
 

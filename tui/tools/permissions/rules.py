@@ -177,7 +177,7 @@ class Ruling:
     """How an allowed command runs."""
 
 
-def _nothing_held() -> frozenset[Strength]:
+def _nothing_enforceable() -> frozenset[Strength]:
     return frozenset()
 
 
@@ -195,7 +195,7 @@ class RuleBook:
     """Rules from the user's answers in this run."""
     cautious: bool = False
     """Rules that deny may be missing (invalid file): only the session's own rules allow anything."""
-    held: Callable[[], frozenset[Strength]] = _nothing_held
+    enforceable: Callable[[], frozenset[Strength]] = _nothing_enforceable
     """The strengths that the sandbox of this machine can enforce."""
 
     def plus(self, rules: Iterable[Rule]) -> RuleBook:
@@ -226,7 +226,7 @@ class RuleBook:
 
     def _decide_command(self, rule: Rule, requested: RequestedAccess) -> Ruling:
         strength = rule.runs_with
-        if strength is not Strength.FULL and (requested.stopped or strength not in self.held()):
+        if strength is not Strength.FULL and (requested.stopped or strength not in self.enforceable()):
             return Ruling(verdict=Verdict.ASK, rule=rule)
         if not rule.is_exact_command and self._may_be_denied(requested):
             why = "Rules deny or ask for commands, and what this one runs cannot be read plainly."
@@ -250,7 +250,7 @@ class RuleBook:
         """Rules that can never match, with the reason."""
         return [(rule, why) for rule in (*self.rules, *self.session) if (why := _why_never(rule))]
 
-    def standing(self, tool: str, access: Access) -> Verdict:
+    def default_verdict(self, tool: str, access: Access) -> Verdict:
         """The verdict for a tool before its target is known, for lists."""
         if access is Access.READ:
             return self.decide(
@@ -260,10 +260,10 @@ class RuleBook:
 
     def _strongest(self, rules: Iterable[Rule], requested: RequestedAccess) -> Rule | None:
         fitting = [rule for rule in rules if rule.covers(requested) and self._fits(rule, requested)]
-        held = self.held() | {Strength.FULL} if requested.access is Access.SHELL else frozenset()
+        enforceable = self.enforceable() | {Strength.FULL} if requested.access is Access.SHELL else frozenset()
 
         def rank(rule: Rule) -> tuple[int, int, int, int]:
-            strength = rule.runs_with.rank if rule.runs_with in held else -1
+            strength = rule.runs_with.rank if rule.runs_with in enforceable else -1
             return (*rule.weight(requested), rule.verdict.strictness, strength)
 
         return max(fitting, key=rank, default=None)

@@ -139,21 +139,21 @@ def _target(path: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
+class SetAsideResult:
     """What was renamed after a command."""
 
-    moved: tuple[tuple[Path, Path], ...] = ()
+    renamed: tuple[tuple[Path, Path], ...] = ()
     """Old and new paths."""
-    left: tuple[Path, ...] = ()
+    not_renamed: tuple[Path, ...] = ()
     """What could not be renamed."""
     complete: bool = True
     """Whether all created files were checked."""
 
 
-def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAside:
+def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAsideResult:
     """Rename guarded entries created since ``before``. Blocks: call it in a thread."""
     known = set(before.identities.values())
-    moved: list[tuple[Path, Path]] = []
+    renamed: list[tuple[Path, Path]] = []
     while True:
         now = guarded_entries(
             folder,
@@ -162,20 +162,20 @@ def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAside:
             most=MAX_ENTRIES_AFTER,
             but=before.left_out,
         )
-        count, left = len(moved), []
+        count, left = len(renamed), []
         for path, identity in now.identities.items():
             if identity in known and before.identities.get(path, identity) == identity:
                 continue
             try:
-                moved.append((path, _renamed(path)))
+                renamed.append((path, _renamed(path)))
             except FileNotFoundError:
                 continue  # Its folder was renamed before.
             except OSError:
                 left.append(path)
         # A renamed folder is searched too, because a repository works under any name.
-        if len(moved) == count:
+        if len(renamed) == count:
             complete = now.left_out <= before.left_out and now.unreadable <= before.unreadable
-            return SetAside(tuple(moved), tuple(left), complete=complete)
+            return SetAsideResult(tuple(renamed), tuple(left), complete=complete)
 
 
 def _renamed(path: Path) -> Path:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tui.tools.permissions.rules import Strength
 from tui.tools.sandbox import landlock, seccomp, wrappers
-from tui.tools.sandbox.guarded_entries import Entries, Guards, SetAside, guarded_entries, set_aside
+from tui.tools.sandbox.guarded_entries import Entries, Guards, SetAsideResult, guarded_entries, set_aside
 
 CHILD = Path(__file__).with_name("child.py")
 _KERNEL_FOLDERS = (("dev",), ("proc",), ("sys",))
@@ -88,7 +88,7 @@ class Confined:
     """A file that the child deletes once the sandbox is active and the command starts."""
     specification_text: str = ""
     """The content of that file: a command can create a file of the same name, but never saw the content."""
-    set_aside: SetAside = field(default_factory=SetAside)
+    set_aside: SetAsideResult = field(default_factory=SetAsideResult)
     """Guarded files created by the command; known after it has ended."""
 
     @property
@@ -121,8 +121,8 @@ class Sandbox:
 
     def strengths(self) -> frozenset[Strength]:
         """The strengths that can be enforced for this folder."""
-        held = self.kernel().strengths
-        return held - {Strength.WRITES_FOLDER} if self.too_wide else held
+        enforceable = self.kernel().strengths
+        return enforceable - {Strength.WRITES_FOLDER} if self.too_wide else enforceable
 
     def name(self) -> str:
         """The name of the mechanism that runs commands."""

@@ -257,14 +257,14 @@ class ChatScreen(Screen[None]):
         self._show_empty(view)
         self._show_cached()
         for asked in view.approvals:
-            self._ui_services.heard(asked)
+            self._ui_services.handle_event(asked)
 
     def _take(self, stamped: Stamped) -> None:
         if self._state is None:
             return
         self._state.apply(stamped.event)
         self.conversation.take(stamped)
-        self._ui_services.heard(stamped.event)
+        self._ui_services.handle_event(stamped.event)
 
     def _drawn(self, batch: Sequence[AppEvent]) -> None:
         if self._state is None:

@@ -17,7 +17,7 @@ from tui.domain.search_terms import SearchTerms
 from tui.engine.state import SessionView
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.input.field import Field
-from tui.ui.transcript.search_hits import Hit, Near, hits_in, reveal
+from tui.ui.transcript.search_hits import Hit, NearestHit, hits_in, reveal
 
 TYPING = (("enter", "next"), ("up down", "previous, next"))
 STEPPING = (("n", "next"), ("N", "previous"), ("slash", "search again"))
@@ -28,7 +28,7 @@ class FindBar(Sheet[None]):
 
     KEYS: ClassVar[Keys] = TYPING
 
-    def __init__(self, view: SessionView, wanted: SearchTerms = SearchTerms(), near: Near | None = None) -> None:  # noqa: B008 - frozen
+    def __init__(self, view: SessionView, wanted: SearchTerms = SearchTerms(), near: NearestHit | None = None) -> None:  # noqa: B008 - frozen
         """Search for ``wanted`` at once if it is not empty, starting at ``near``."""
         super().__init__()
         self._view = view

@@ -148,12 +148,12 @@ def _show_hit(app: PonderApp, row: SessionInfo | None) -> None:
     if row is None or row.hit_message is None or not row.hit_terms or view is None:
         return
     from tui.ui.dialogs.find import FindBar
-    from tui.ui.transcript.search_hits import Near
+    from tui.ui.transcript.search_hits import NearestHit
 
     turn = next((turn for turn in view.turns if turn.id == row.hit_turn), None)
     messages = (row.hit_message, *(message.id for message in turn.messages)) if turn is not None else ()
     before, _, after = row.snippet.strip("…").partition("\x03")
-    near = Near(messages, before.replace("\x02", ""), after.replace("\x02", "").replace("\x03", ""))
+    near = NearestHit(messages, before.replace("\x02", ""), after.replace("\x02", "").replace("\x03", ""))
     app.push_screen(FindBar(view, SearchTerms(" ".join(row.hit_terms), row.hit_terms), near))
 
 

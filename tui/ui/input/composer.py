@@ -214,7 +214,7 @@ class Composer(TextArea):
 
     @dataclass
     class Pressed(Message):
-        """A key for the popup or the input area: its name, or ``help``, ``end``, ``take_back``, ``resume``."""
+        """A key for the popup or the input area: its name, or ``help``, ``end``, ``take_last_queued``, ``resume``."""
 
         key: str
 
@@ -325,7 +325,7 @@ class Composer(TextArea):
             return "end" if key == "end" and self.cursor_location == self.document.end else ""
         keys = {"end": "end", "question_mark": "" if self.text else "help"}
         if self.queued:
-            keys |= {"enter": "resume", "up": "take_back"}
+            keys |= {"enter": "resume", "up": "take_last_queued"}
         return keys.get(key, "")
 
     def _at_first_row(self) -> bool:

@@ -46,17 +46,17 @@ class Editing:
         self._failed = (turn.id, blocks)
         self._app.chat.edit_mode.restored(turn.id)
 
-    async def take_back(self) -> None:
+    async def take_last_queued(self) -> None:
         """Put the last queued prompt into the composer."""
-        blocks = await self._app.services.chat.take_back()
+        blocks = await self._app.services.chat.take_last_queued()
         if blocks:
             self._put_back(blocks)
 
-    async def take_all_back(self) -> None:
+    async def take_all_queued(self) -> None:
         """Put all queued prompts into the composer, below the draft."""
         composer = self._app.chat.composer
         queued: tuple[Block, ...] = ()
-        while blocks := await self._app.services.chat.take_back():
+        while blocks := await self._app.services.chat.take_last_queued():
             queued = (*blocks, *queued)
         self._put_back((*composer.chips.blocks(composer.text), *queued), between="\n\n")
 

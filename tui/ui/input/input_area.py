@@ -261,7 +261,9 @@ class InputArea(Vertical):
         for_the_model = not (text == "/" or is_command(text))
         if not self._services.chat.has_session:
             return  # the one being opened reports its own reading
-        reading = await self._services.chat.weigh(self._composer.chips.written_out(text) if for_the_model else "")
+        reading = await self._services.chat.meter_with_draft(
+            self._composer.chips.written_out(text) if for_the_model else ""
+        )
         self.post_message(self.MeterRead(reading))
 
     @on(Composer.Pressed)
@@ -271,8 +273,8 @@ class InputArea(Vertical):
                 await self._ui_services.run_id("program.help")
             case "end":
                 await self._ui_services.run_id("view.follow")
-            case "take_back":
-                await self._ui_services.take_back()
+            case "take_last_queued":
+                await self._ui_services.take_last_queued()
             case "resume":
                 await self._services.chat.resume_queue()
             case "up" | "down" if self._popup is not None:

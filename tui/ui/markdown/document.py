@@ -16,7 +16,7 @@ from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.chunks import Chunk, ChunkStore, SharedText, Splitter
 from tui.ui.markdown.layout import lay, lay_code
 from tui.ui.markdown.lazy_blocks import CodeParts, LazyBlocks
-from tui.ui.markdown.lazy_lines import LazyLines, Mark
+from tui.ui.markdown.lazy_lines import LazyLines, LinePosition
 from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences
 from tui.ui.markdown.runs import Line
 from tui.ui.markdown.tables import GrowingTable, lay_table
@@ -161,26 +161,26 @@ class Document:
         finished = self._lazy_lines.total
         return self._lazy_lines.line(number) if number < finished else self._open_lines()[number - finished]
 
-    def reach(self, first: int, last: int) -> int:
+    def lay_out(self, first: int, last: int) -> int:
         """Lay out lines ``first`` to ``last``; returns by how many lines ``first`` moved down."""
-        return self._lazy_lines.reach(first, last)
+        return self._lazy_lines.lay_out(first, last)
 
-    def reach_end(self, count: int) -> None:
+    def lay_out_end(self, count: int) -> None:
         """Lay out the last lines."""
-        self._lazy_lines.reach_end(count - len(self._open_lines()))
+        self._lazy_lines.lay_out_end(count - len(self._open_lines()))
 
     @property
     def is_known(self) -> bool:
         """Whether no height is guessed."""
         return self._lazy_lines.is_known
 
-    def mark(self, number: int) -> Mark:
+    def position_at(self, number: int) -> LinePosition:
         """The position of a line, independent of the width."""
-        return self._lazy_lines.mark(number)
+        return self._lazy_lines.position_at(number)
 
-    def line_at(self, mark: Mark) -> int:
-        """The line at a mark."""
-        return self._lazy_lines.line_at(mark)
+    def line_at(self, position: LinePosition) -> int:
+        """The line at a position."""
+        return self._lazy_lines.line_at(position)
 
     def find(self, wanted: SearchTerms, number: int) -> Occurrence:
         """The occurrence with this number, or the nearest one before it that can be located."""

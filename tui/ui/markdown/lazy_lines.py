@@ -1,7 +1,7 @@
 """Parts below each other that are laid out only when visible; the others have a guessed height.
 
-Callers request lines with ``reach`` first, which returns how far the visible lines moved because of wrong guesses above
-them. A part that was laid out once keeps its true height even after its lines are dropped.
+Callers request lines with ``lay_out`` first, which returns how far the visible lines moved because of wrong guesses
+above them. A part that was laid out once keeps its true height even after its lines are dropped.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ KEPT = 400
 BLANK: Line = []
 NOTHING: list[Line] = []
 
-Mark = tuple[int, float]
+LinePosition = tuple[int, float]
 """A position that survives a change of width: a part, and the share of it above the position."""
 
 
@@ -176,7 +176,7 @@ class LazyLines:
         """The first line of a part."""
         return self._heights.start_of(index)
 
-    def reach(self, first: int, last: int) -> int:
+    def lay_out(self, first: int, last: int) -> int:
         """Lay out the parts of lines ``first`` to ``last``; returns by how many lines ``first`` moved down.
 
         A part across ``first`` keeps its lower end in place, because the lines below it have been seen.
@@ -197,7 +197,7 @@ class LazyLines:
             index += 1
         return moved
 
-    def reach_end(self, count: int) -> None:
+    def lay_out_end(self, count: int) -> None:
         """Lay out the parts of the last ``count`` lines."""
         index = len(self._heights) - 1
         while index >= 0 and count > 0:
@@ -209,16 +209,16 @@ class LazyLines:
     def all(self) -> list[Line]:
         return [line for index in range(len(self._heights)) for line in self.part(index)]
 
-    def mark(self, number: int) -> Mark:
+    def position_at(self, number: int) -> LinePosition:
         """The position of a line, independent of the width."""
         if not len(self._heights):
             return 0, 0.0
         index, inside = self._heights.find(number)
         return index, inside / max(1, self._heights.height_of(index))
 
-    def line_at(self, mark: Mark) -> int:
-        """The line at a mark."""
-        index, share = mark
+    def line_at(self, position: LinePosition) -> int:
+        """The line at a position."""
+        index, share = position
         if index >= len(self._heights):
             return max(0, self.total - 1)
         height = len(self.part(index))

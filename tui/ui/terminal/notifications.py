@@ -27,7 +27,7 @@ class Notifications:
         self._looking = True
         self._marked = False
 
-    def heard(self, event: AppEvent, setting: str, title: str, *, waiting: bool) -> None:
+    def notify(self, event: AppEvent, setting: str, title: str, *, waiting: bool) -> None:
         """Notify if needed; ``setting`` is ``ui.bell``, ``waiting`` means that another prompt follows."""
         text = _words(event, waiting=waiting)
         if not text or self._looking or setting == "off":
@@ -38,13 +38,13 @@ class Notifications:
             self._marked = True
             self._write(MARK)
 
-    def looks(self, *, here: bool) -> None:
+    def focus_changed(self, *, here: bool) -> None:
         """The terminal got or lost the focus."""
         self._looking = here
         if here:
-            self.over()
+            self.restore_title()
 
-    def over(self) -> None:
+    def restore_title(self) -> None:
         """Restore the title."""
         if self._marked:
             self._marked = False

@@ -11,7 +11,7 @@ from tui.domain.printable import one_line, printable
 from tui.domain.search_terms import SearchTerms
 from tui.ui.format_numbers import duration, tokens
 from tui.ui.graphemes import line_within
-from tui.ui.markdown.lazy_lines import LazyLines, Mark
+from tui.ui.markdown.lazy_lines import LazyLines, LinePosition
 from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
 
@@ -68,19 +68,19 @@ class Renderable:
 
     # A long block guesses most of its height.
 
-    def reach(self, first: int, last: int) -> int:
+    def lay_out(self, first: int, last: int) -> int:
         """Lay out lines ``first`` to ``last``; returns by how many lines ``first`` moved down."""
         return 0
 
-    def reach_end(self, count: int) -> None:
+    def lay_out_end(self, count: int) -> None:
         """Lay out the last lines."""
 
-    def mark(self, number: int) -> Mark | None:
+    def position_at(self, number: int) -> LinePosition | None:
         """The position of a line, independent of the width; None if the share of the height is exact enough."""
         return None
 
-    def line_at(self, mark: Mark) -> int:
-        """The line at a mark."""
+    def line_at(self, position: LinePosition) -> int:
+        """The line at a position."""
         return 0
 
     def count(self, wanted: SearchTerms) -> int:
@@ -159,17 +159,17 @@ class Prompt(Renderable):
     def line(self, number: int) -> Line:
         return self._lazy_lines.line(number)
 
-    def reach(self, first: int, last: int) -> int:
-        return self._lazy_lines.reach(first, last)
+    def lay_out(self, first: int, last: int) -> int:
+        return self._lazy_lines.lay_out(first, last)
 
-    def reach_end(self, count: int) -> None:
-        self._lazy_lines.reach_end(count)
+    def lay_out_end(self, count: int) -> None:
+        self._lazy_lines.lay_out_end(count)
 
-    def mark(self, number: int) -> Mark | None:
-        return self._lazy_lines.mark(number)
+    def position_at(self, number: int) -> LinePosition | None:
+        return self._lazy_lines.position_at(number)
 
-    def line_at(self, mark: Mark) -> int:
-        return self._lazy_lines.line_at(mark)
+    def line_at(self, position: LinePosition) -> int:
+        return self._lazy_lines.line_at(position)
 
     def estimate(self, width: int) -> int:
         return estimated_lines(self._text, width) + len(self._attachments)
@@ -265,17 +265,17 @@ class Answer(Renderable):
     def line(self, number: int) -> Line:
         return self.document().line(number)
 
-    def reach(self, first: int, last: int) -> int:
-        return self.document().reach(first, last)
+    def lay_out(self, first: int, last: int) -> int:
+        return self.document().lay_out(first, last)
 
-    def reach_end(self, count: int) -> None:
-        self.document().reach_end(count)
+    def lay_out_end(self, count: int) -> None:
+        self.document().lay_out_end(count)
 
-    def mark(self, number: int) -> Mark | None:
-        return self.document().mark(number)
+    def position_at(self, number: int) -> LinePosition | None:
+        return self.document().position_at(number)
 
-    def line_at(self, mark: Mark) -> int:
-        return self.document().line_at(mark)
+    def line_at(self, position: LinePosition) -> int:
+        return self.document().line_at(position)
 
     def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
         self.height(width)
@@ -378,9 +378,9 @@ class Thinking(Renderable):
             self._rows, self._first = self._total, 0
             return 1 + self._rows
         if self.live:
-            self.words.reach_end(PEEK_ROWS)
+            self.words.lay_out_end(PEEK_ROWS)
         else:
-            self.words.reach(0, PEEK_ROWS)
+            self.words.lay_out(0, PEEK_ROWS)
         self._total = self.words.height(max(8, width - 2))
         self._rows = min(PEEK_ROWS, self._total)
         self._first = self._total - self._rows if self.live else 0
@@ -395,21 +395,21 @@ class Thinking(Renderable):
             return [Run("┊ ", "thinking-bar"), Run(f"… {about}{count(self._total - self._rows, 'more line')}", "muted")]
         return [Run("┊ ", "thinking-bar"), *self.words.line(self._first + number - 1)]
 
-    def reach(self, first: int, last: int) -> int:
+    def lay_out(self, first: int, last: int) -> int:
         """Has an effect only if all of it is shown."""
-        return self.words.reach(first - 1, last - 1) if self._is_whole else 0
+        return self.words.lay_out(first - 1, last - 1) if self._is_whole else 0
 
-    def reach_end(self, count: int) -> None:
-        """As ``reach``."""
+    def lay_out_end(self, count: int) -> None:
+        """As ``lay_out``."""
         if self._is_whole:
-            self.words.reach_end(count)
+            self.words.lay_out_end(count)
 
-    def mark(self, number: int) -> Mark | None:
+    def position_at(self, number: int) -> LinePosition | None:
         """Below the head, the text's position."""
-        return self.words.mark(number - 1) if self._is_whole and number else None
+        return self.words.position_at(number - 1) if self._is_whole and number else None
 
-    def line_at(self, mark: Mark) -> int:
-        return 1 + self.words.line_at(mark) if self._is_whole else 0
+    def line_at(self, position: LinePosition) -> int:
+        return 1 + self.words.line_at(position) if self._is_whole else 0
 
     def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
         """Below the head, and shifted by the bar."""

@@ -26,7 +26,7 @@ class Column:
     def __init__(self) -> None:
         self.sections: list[Section] = []
         self.width = 0
-        self._places: dict[str, int] = {}
+        self._index_by_key: dict[str, int] = {}
         """Indexes of the sections by key."""
         self._heights = HeightIndex()
         self._measured: set[int] = set()
@@ -55,7 +55,7 @@ class Column:
 
     def append(self, section: Section) -> None:
         """Add a section at the end."""
-        self._places[section.key] = len(self.sections)
+        self._index_by_key[section.key] = len(self.sections)
         self.sections.append(section)
         self._heights.append(section.estimate(self.width) if self.width else 1)
         self._dirty.add(len(self.sections) - 1)
@@ -65,28 +65,28 @@ class Column:
         if self.sections and self.sections[-1].key == key:
             index = len(self.sections) - 1
             self.sections.pop()
-            self._places.pop(key, None)
+            self._index_by_key.pop(key, None)
             self._heights.pop()
             self._dirty.discard(index)
             self._measured.discard(index)
 
     def rename(self, section: Section, key: str) -> None:
         """Give an answer its final key, which exists only once it is complete."""
-        index = self._places.pop(section.key, None)
+        index = self._index_by_key.pop(section.key, None)
         section.key = key
         if index is not None:
-            self._places[key] = index
+            self._index_by_key[key] = index
 
     def changed(self, section: Section) -> None:
         """Mark a section as changed, for the next ``settle``."""
         section.touch()
-        index = self._places.get(section.key)
+        index = self._index_by_key.get(section.key)
         if index is not None:
             self._dirty.add(index)
 
-    def place_of(self, key: str) -> int | None:
+    def index_of(self, key: str) -> int | None:
         """The index of the section with this key."""
-        return self._places.get(key)
+        return self._index_by_key.get(key)
 
     def line_of(self, index: int, block: int) -> int:
         """The first line of a block."""
@@ -124,8 +124,8 @@ class Column:
                 self._heights.set_height(number, known[id(section)])
             if id(section) in changed:
                 self._dirty.add(number)
-        if not self.following and anchor in self._places:
-            before, self.top = self.top, self._heights.start_of(self._places[anchor]) + inside
+        if not self.following and anchor in self._index_by_key:
+            before, self.top = self.top, self._heights.start_of(self._index_by_key[anchor]) + inside
             self.shifted += self.top - before
 
     def resize(self, width: int, height: int) -> None:
@@ -135,14 +135,14 @@ class Column:
         other_width, self.width, self.height = width != self.width, width, height
         if other_width:
             index, inside = self._heights.find(self.top)
-            # A line number means nothing at another width, so the top is kept as a mark: a part and the share of it
+            # A line number means nothing at another width, so the top is kept as a position: a part and the share of it
             # above the window.
             held = bool(self.sections) and not self.following and self._heights.height_of(index) > 0
-            mark = self.sections[index].mark(inside) if held else None
+            kept = self.sections[index].position_at(inside) if held else None
             self._guess_anew()
-            if mark is not None:
+            if kept is not None:
                 self._measure(index)
-                line = self.sections[index].line_at(mark)
+                line = self.sections[index].line_at(kept)
                 self._measure(index)
                 self.top = self._heights.start_of(index) + line
         self.settle()
@@ -174,18 +174,18 @@ class Column:
             self.scroll_to(line - self.height // 3)
         return self.line_of(index, block)
 
-    def reach(self, first: int, last: int) -> int:
+    def lay_out(self, first: int, last: int) -> int:
         """Lay out everything between two lines that have been seen; returns the new number of the second."""
         if not self.sections or not self.width:
             return last
         index, inside = self._heights.find(first)
         end, below = self._heights.find(last)
         kept, at = self._heights.find(self.top)
-        ends, reads = self.sections[end].mark(below), self.sections[kept].mark(at)
+        ends, reads = self.sections[end].position_at(below), self.sections[kept].position_at(at)
         # Both ends are kept as marks (above), because laying out what is between them changes line numbers.
         for number in range(index, end + 1):
             self._corrected += self._measure(number)
-            self.sections[number].reach(inside if number == index else 0, EVERYTHING)
+            self.sections[number].lay_out(inside if number == index else 0, EVERYTHING)
             self._correct(number)
         self._shift(self._heights.start_of(kept) + self.sections[kept].line_at(reads) - self.top)
         return self._heights.start_of(end) + self.sections[end].line_at(ends)
@@ -195,7 +195,7 @@ class Column:
     def _arrange(self, sections: Iterable[Section]) -> None:
         """Replace or reorder the sections; all heights are guessed again."""
         self.sections = list(sections)
-        self._places = {section.key: index for index, section in enumerate(self.sections)}
+        self._index_by_key = {section.key: index for index, section in enumerate(self.sections)}
         self._guess_anew()
 
     def _guess_anew(self) -> None:
@@ -252,7 +252,7 @@ class Column:
                         self._corrected += self._measure(index)
                         self._shift(self._heights.height_of(index) - height)
                         height = self._heights.height_of(index)
-                    section.reach(self.top - count - start, self.top - start)
+                    section.lay_out(self.top - count - start, self.top - start)
                     self._correct(index)
                     self._shift(self._heights.height_of(index) - height)
                 index += 1
@@ -286,7 +286,7 @@ class Column:
                 continue
             if index not in self._measured:
                 self._corrected += self._measure(index)
-            section.reach_end(left)
+            section.lay_out_end(left)
             self._correct(index)
             left -= self._heights.height_of(index)
         self.top = self.last_top
@@ -307,7 +307,7 @@ class Column:
                 self._corrected += change
                 if change and start < self.top:
                     self._shift(max(start - self.top, change))
-            moved = section.reach(self.top - start, self.top + self.height - start)
+            moved = section.lay_out(self.top - start, self.top + self.height - start)
             self._correct(index)
             self._shift(moved)
             index += 1

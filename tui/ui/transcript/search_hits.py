@@ -50,7 +50,7 @@ def hits_in(sections: Sequence[Section], view: SessionView, wanted: SearchTerms)
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearestHit:
     """Where a session search found something: messages, best first, and the text around the match."""
 
     messages: tuple[str, ...] = ()

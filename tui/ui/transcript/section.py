@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from textual.strip import Strip
 
-from tui.ui.markdown.lazy_lines import Mark
+from tui.ui.markdown.lazy_lines import LinePosition
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Renderable
@@ -67,12 +67,12 @@ def margin(speaker: Speaker, *, marked: bool) -> Line:
     return [Run(" " * MARGIN)]
 
 
-def _reached(block: Renderable, span: tuple[int, int]) -> int:
-    return block.reach(*span)
+def _laid_out(block: Renderable, span: tuple[int, int]) -> int:
+    return block.lay_out(*span)
 
 
-def _reached_end(block: Renderable, count: int) -> None:
-    block.reach_end(count)
+def _laid_out_end(block: Renderable, count: int) -> None:
+    block.lay_out_end(count)
 
 
 def built_or_raw(build: Callable[[], list[Renderable]], key: str) -> list[Renderable]:
@@ -214,7 +214,7 @@ class Section:
 
     # A long block lays out only its visible lines.
 
-    def reach(self, first: int, last: int) -> int:
+    def lay_out(self, first: int, last: int) -> int:
         """Lay out lines ``first`` to ``last``; returns by how many lines ``first`` moved down."""
         moved = 0
         for index in range(len(self._starts)):
@@ -223,17 +223,17 @@ class Section:
                 break
             if self._ends[index] > first + moved:
                 span = (first + moved - start, last + moved - start)
-                moved += self._call_safely(index, partial(_reached, span=span))
+                moved += self._call_safely(index, partial(_laid_out, span=span))
                 self._remeasure(index)
         return moved
 
-    def reach_end(self, count: int) -> None:
+    def lay_out_end(self, count: int) -> None:
         """Lay out the last lines."""
         left = count - 1
         for index in range(len(self._starts) - 1, -1, -1):
             if left <= 0:
                 break
-            self._call_safely(index, partial(_reached_end, count=left))
+            self._call_safely(index, partial(_laid_out_end, count=left))
             self._remeasure(index)
             left -= self._ends[index] - self._starts[index] + self._blocks[index].space
 
@@ -251,22 +251,22 @@ class Section:
                 self._ends[later] += change
             self._height += change
 
-    def mark(self, number: int) -> tuple[int, Mark | float]:
+    def position_at(self, number: int) -> tuple[int, LinePosition | float]:
         """The position of a line, independent of the width."""
         found = self.block_at(number)
         if found is None:
             return -1, number / max(1, self._height)
         index, inside = found
-        mark = self._call_safely(index, lambda renderable: renderable.mark(inside))
-        return index, mark if mark is not None else inside / max(1, self._ends[index] - self._starts[index])
+        inner = self._call_safely(index, lambda renderable: renderable.position_at(inside))
+        return index, inner if inner is not None else inside / max(1, self._ends[index] - self._starts[index])
 
-    def line_at(self, mark: tuple[int, Mark | float]) -> int:
-        """The line at a mark."""
-        index, position = mark
-        if isinstance(position, float):
+    def line_at(self, position: tuple[int, LinePosition | float]) -> int:
+        """The line at a position."""
+        index, inner = position
+        if isinstance(inner, float):
             start, end = (0, self._height) if index < 0 else (self._starts[index], self._ends[index])
-            return start + max(0, min(end - start - 1, int(position * (end - start) + 0.5)))
-        inside = self._call_safely(index, lambda renderable: renderable.line_at(position))
+            return start + max(0, min(end - start - 1, int(inner * (end - start) + 0.5)))
+        inside = self._call_safely(index, lambda renderable: renderable.line_at(inner))
         self._remeasure(index)
         return self._starts[index] + inside
 

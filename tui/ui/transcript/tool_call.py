@@ -9,7 +9,7 @@ from tui.domain.printable import one_line
 from tui.domain.search_terms import SearchTerms
 from tui.ui.format_numbers import duration
 from tui.ui.graphemes import line_within
-from tui.ui.markdown.lazy_lines import Mark
+from tui.ui.markdown.lazy_lines import LinePosition
 from tui.ui.markdown.occurrences import Occurrence, occurrences
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.blocks import Renderable
@@ -82,19 +82,19 @@ class ToolCall(Renderable):
         self._width = width
         return 1 + (self._document().height(width) if self._open else 0)
 
-    def reach(self, first: int, last: int) -> int:
-        return self._document().reach(first - 1, last - 1) if self._open else 0
+    def lay_out(self, first: int, last: int) -> int:
+        return self._document().lay_out(first - 1, last - 1) if self._open else 0
 
-    def reach_end(self, count: int) -> None:
+    def lay_out_end(self, count: int) -> None:
         if self._open:
-            self._document().reach_end(count)
+            self._document().lay_out_end(count)
 
-    def mark(self, number: int) -> Mark | None:
+    def position_at(self, number: int) -> LinePosition | None:
         """Below the first line, the detail's position."""
-        return self._document().mark(number - 1) if self._open and number else None
+        return self._document().position_at(number - 1) if self._open and number else None
 
-    def line_at(self, mark: Mark) -> int:
-        return 1 + self._document().line_at(mark) if self._open else 0
+    def line_at(self, position: LinePosition) -> int:
+        return 1 + self._document().line_at(position) if self._open else 0
 
     def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
         """In the first line, or in the detail."""

@@ -136,7 +136,7 @@ class RowPainter:
         if found is None:
             return None
         index, inside = found
-        dim_from = self._column.place_of(self.dimmed_from) if self.dimmed_from is not None else None
+        dim_from = self._column.index_of(self.dimmed_from) if self.dimmed_from is not None else None
         section = self._column.sections[index]
         if section is not self._latest:
             self._note_drawn(section)
@@ -376,7 +376,7 @@ class Transcript(ScrollView, can_focus=True):
         first = selection.start.y if selection.start is not None else 0
         last = min(selection.end.y if selection.end is not None else self.column.total - 1, self.column.total - 1)
         # A selection may span lines that were never visible; guessed lines would copy the wrong text.
-        last = self.column.reach(first, last)
+        last = self.column.lay_out(first, last)
         rows: list[str] = []
         for absolute in range(first, last + 1):
             found = self.column.find(absolute)
@@ -442,16 +442,16 @@ class Transcript(ScrollView, can_focus=True):
         if after == before:
             return
         found = self.column.find(self.column.top)
-        mark = self.column.sections[found[0]].mark(found[1]) if found is not None else None
+        position = self.column.sections[found[0]].position_at(found[1]) if found is not None else None
         for block in section.blocks:
             block.sideways = after
         section.forget_strips()
         self.screen.clear_selection()  # its columns now have other characters
         self.column.changed(section)
         self.column.settle()
-        if found is not None and mark is not None and not self.column.following:
+        if found is not None and position is not None and not self.column.following:
             top = self.column.sections[found[0]]
-            self.column.scroll_to(self.column.line_of(found[0], 0) - top.start_of(0) + top.line_at(mark))
+            self.column.scroll_to(self.column.line_of(found[0], 0) - top.start_of(0) + top.line_at(position))
         self.settle()
         self.refresh()
 

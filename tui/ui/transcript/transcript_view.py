@@ -52,14 +52,14 @@ from tui.ui.transcript.tool_call import ToolCall, ToolState
 from tui.ui.transcript.transcript import Transcript
 
 
-class Calls:
+class ToolCalls:
     """Tool calls on the screen by id. Events of unknown calls are ignored."""
 
     def __init__(self, changed: Callable[[Section], None]) -> None:
         self._changed = changed
         self._known: dict[str, tuple[Section, ToolCall]] = {}
 
-    def know(self, section: Section, calls: Mapping[str, ToolCall]) -> None:
+    def add(self, section: Section, calls: Mapping[str, ToolCall]) -> None:
         """Register the calls of a section."""
         self._known.update({call_id: (section, call) for call_id, call in calls.items()})
 
@@ -73,7 +73,7 @@ class Calls:
             found[1].state = state
             self._changed(found[0])
 
-    def says(self, call_id: str, text: str) -> None:
+    def show_progress(self, call_id: str, text: str) -> None:
         """Show output of a running call."""
         if (found := self._known.get(call_id)) is not None:
             found[1].detail = [*found[1].detail[:1], ("", text)]
@@ -109,7 +109,7 @@ class TranscriptView:
         self._turns: tuple[Turn, ...] = ()
         self._compression: CompressionView | None = None
         self._live: LiveAnswer | PlainFallback | None = None
-        self._calls = Calls(transcript.column.changed)
+        self._calls = ToolCalls(transcript.column.changed)
         self._count = 0
         self._until_turn_ends: list[Section] = []
         self._broken = False
@@ -196,7 +196,7 @@ class TranscriptView:
             case ApprovalSettled(call_id=call_id, allowed=allowed):
                 self._calls.state(call_id, ToolState.RUNNING if allowed else ToolState.DENIED)
             case ToolProgressed(call_id=call_id, text=text):
-                self._calls.says(call_id, text)
+                self._calls.show_progress(call_id, text)
             case ToolFinished():
                 self._calls.finished(event)
             case Notice(severity, text, advice):
@@ -252,7 +252,7 @@ class TranscriptView:
         if isinstance(live, LiveAnswer):
             live.finish(message)
             self._transcript.column.rename(live.section, message.id)
-            self._calls.know(live.section, live.calls)
+            self._calls.add(live.section, live.calls)
             self._transcript.column.changed(live.section)
             return
         self._store(message, live.section if live is not None else None)
