@@ -102,7 +102,7 @@ class FakeChat(ChatService):
         self.asked.append(("edit", (turn_id, blocks)))
 
     async def switch_branch(self, turn_id: str, step: int) -> str:
-        self.asked.append(("flip", (turn_id, step)))
+        self.asked.append(("switch_branch", (turn_id, step)))
         return "Branch 2 of 2."
 
     async def fork(self, turn_id: str) -> str:

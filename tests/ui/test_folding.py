@@ -95,7 +95,7 @@ async def test_finding_copying_and_branching_reach_folded_turns() -> None:
         assert copied[0].startswith("The Drake equation")
         assert "The Drake equation" in copied[1]
         await app.ui_services.run_line("/branch")
-        assert services.chat.asked[-1] == ("flip", ("t1", 1))
+        assert services.chat.asked[-1] == ("switch_branch", ("t1", 1))
         assert f"▾ {HEAD}" in top(app)
 
 
