@@ -85,6 +85,11 @@ class MemoryJournal:
         self._write("summary_run")
         self.runs.append(run)
 
+    async def turn_kept(self, session: str, turn: Turn, after: str | None) -> None:
+        self._write("turn_kept")
+        self.turns[turn.id] = turn
+        self.messages.update({message.id: message for message in turn.messages})
+
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
         if self.failing is not None:
             raise self.failing

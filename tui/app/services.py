@@ -18,6 +18,7 @@ from tui.app.prompt_cache import CacheService
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import Storage
 from tui.app.settings import SettingsService
+from tui.app.side_questions import SideQuestions
 from tui.catalog.facts import ModelFacts
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
@@ -187,6 +188,7 @@ class AppServices:
         self.tools = ToolService(current, self.cache)
         self.drafts = DraftService(current)
         self.library = library
+        self.side = SideQuestions(current)
 
     async def discover(self) -> None:
         """Search the keyring and local servers; an available model replaces an unused default demo."""

@@ -293,6 +293,12 @@ class _InMemorySession:
     async def summary_run(self, session: str, run: SummaryRun) -> None:
         self.summaries.append(run)
 
+    async def turn_kept(self, session: str, turn: Turn, after: str | None) -> None:
+        """Other branches are not stored, but their cost is."""
+        names = {message.id for message in turn.messages}
+        self.summaries = [run for run in self.summaries if run.id not in names]
+        self.elsewhere += left_behind((turn,), (), ())
+
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
         """Has no effect."""
 

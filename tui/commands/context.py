@@ -26,6 +26,8 @@ class View(StrEnum):
     PALETTE = "palette"
     MODELS = "models"
     COMPARE = "compare"
+    ASIDE = "aside"
+    """``argument`` is the question."""
     KEY = "key"
     TOOLS = "tools"
     APPROVAL = "approval"

@@ -105,7 +105,7 @@ def bill_of(
     for request in paid:
         origin = request.origin
         name = f"{origin.provider}/{origin.model}" if origin is not None else "unknown"
-        answered.setdefault((name, isinstance(request, SummaryRun)), []).append(request)
+        answered.setdefault((name, isinstance(request, SummaryRun) and not request.aside), []).append(request)
     rows = [
         _row(name, requests, output_rate, cache_savings, for_summaries=summary)
         for (name, summary), requests in answered.items()

@@ -93,4 +93,6 @@ class SummaryRun:
     cost: float | None = None
     """Dollars; None is unknown."""
     failure: str = ""
-    """Why the summary was rejected; "" if it took effect."""
+    """Why the summary was rejected, or the answer interrupted; "" otherwise."""
+    aside: bool = False
+    """It was no summary but the answer to a side question that was not kept."""

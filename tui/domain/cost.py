@@ -66,7 +66,9 @@ def is_cost_final(request: Paid) -> bool:
     """Return whether the cost is known and complete. An interrupted stream reports partial usage or none."""
     if request.cost is None:
         return False
-    return isinstance(request, SummaryRun) or not request.interrupted or request.stop is not None
+    if isinstance(request, SummaryRun):
+        return not (request.aside and request.failure)
+    return not request.interrupted or request.stop is not None
 
 
 def paid_in(turns: Iterable[Turn]) -> Iterator[Message]:

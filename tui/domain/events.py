@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from tui.domain.blocks import ToolResultBlock
 from tui.domain.compression import CompressionView, SummaryRun
+from tui.domain.cost import Paid
 from tui.domain.errors import PonderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Turn
@@ -234,6 +235,15 @@ class CompressionChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class SideAnswersPaid:
+    """Answers beside the conversation were paid for; they are on no path."""
+
+    paid: tuple[Paid, ...]
+    replaced: frozenset[str] = frozenset()
+    """Ids of requests that were counted before and are counted in another place from now on."""
+
+
+@dataclass(frozen=True, slots=True)
 class TitleChanged:
     """The session's title changed."""
 
@@ -286,6 +296,7 @@ AppEvent = (
     | CompressionStarted
     | CompressionFinished
     | CompressionChanged
+    | SideAnswersPaid
     | TitleChanged
     | SaveFailed
     | SaveRecovered

@@ -7,6 +7,7 @@ another window can spend it again.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
@@ -72,6 +73,8 @@ class _Candidate:
     model: str
     dollars: float | None
     """The most it may cost; None if unknown."""
+    requests: int = 1
+    """How many are sent at the same time."""
 
 
 ONCE, RAISE, MODEL, STOP = "once", "session", "model", "no"
@@ -118,6 +121,8 @@ class Budget:
         target: Target,
         settings: EngineSettings,
         worst_cost: Callable[[], float | None],
+        *,
+        requests: int = 1,
     ) -> None:
         """Return when the request may be sent; raises BudgetReached if the user does not allow it.
 
@@ -126,7 +131,7 @@ class Budget:
         limits = self._limits(settings)
         if not limits:
             return
-        candidate = _Candidate(request, turn, f"{target.provider.id}/{target.facts.id}", worst_cost())
+        candidate = _Candidate(request, turn, f"{target.provider.id}/{target.facts.id}", worst_cost(), requests)
         if candidate.dollars is None and candidate.model not in self._unpriced:
             await self._ask_without_price(candidate, limits)
         dollars = candidate.dollars or 0.0
@@ -140,6 +145,14 @@ class Budget:
             await self._ask_without_ledger(candidate, error)
         self._reserved.add(request)
 
+    async def reserve(self, request: str, turn: str, target: Target, dollars: float) -> None:
+        """Record what a request may cost at most; it was permitted together with others."""
+        model = f"{target.provider.id}/{target.facts.id}"
+        reservation = Reservation(id=request, session=self._session, turn=turn, model=model, dollars=dollars)
+        with suppress(StoreError):  # The user was asked about this when the requests were permitted.
+            await self._ledger.reserve(reservation, {})
+        self._reserved.add(request)
+
     def settle(self, request: str, spent: Callable[[], float | None]) -> None:
         """Replace the reservation of a request that has ended by what it cost as far as that is known."""
         if request in self._reserved:
@@ -151,9 +164,10 @@ class Budget:
     async def _ask_to_exceed(self, candidate: _Candidate, dollars: float, exceeded: ExceededLimit) -> bool:
         """Ask about a limit; True if it was raised, False for this request only."""
         raised = max(2 * exceeded.limit, exceeded.spent + dollars)
-        message = f"This request may cost up to {money(dollars)}; {exceeded.words}."
+        together = f"These {candidate.requests} requests" if candidate.requests > 1 else "This request"
+        message = f"{together} may cost up to {money(dollars)}; {exceeded.words}."
         answers = (
-            (ONCE, "Allow this request"),
+            (ONCE, "Allow these requests" if candidate.requests > 1 else "Allow this request"),
             (RAISE, f"Raise the limit to {money(raised)} for this session"),
             (STOP, "Stop"),
         )

@@ -89,6 +89,13 @@ class Journal(Protocol):
         """Store a summary request and its cost."""
         ...
 
+    async def turn_kept(self, session: str, turn: Turn, after: str | None) -> None:
+        """Store a finished turn as a branch after the turn ``after``; None is the beginning.
+
+        The active path does not change. Costs recorded for its answers as runs are replaced.
+        """
+        ...
+
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
         """Store the prompts that wait behind the running turn."""
         ...

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from tui.bus import Bus, Subscription, merge, text_size
@@ -42,6 +43,9 @@ from tui.engine.runner import Compress, Prompt, Queue, Runner
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
 from tui.engine.state import SessionState, SessionView
+
+if TYPE_CHECKING:
+    from tui.engine.side_turns import SideTurn, SideTurns
 
 DRAFT_ID = "draft"
 """Id of the turn and message for an unsent draft."""
@@ -256,6 +260,7 @@ class Session:
         self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish, self.queue, pace)
         self.previewer = Previewer(ports.planner, self._runner, self._channel.publish)
         """Previews of the next request."""
+        self._side_turns: SideTurns | None = None
         self._closing = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
 
@@ -361,6 +366,28 @@ class Session:
         """Undo the compression; False if the history was not compressed."""
         return await self._runner.compaction.undo(self._channel.publish)
 
+    @property
+    def side_turns(self) -> SideTurns:
+        """Questions beside the conversation."""
+        if self._side_turns is None:
+            from tui.engine.side_turns import SideTurns  # loaded with the first question
+
+            runner, publish = self._runner, self._channel.publish
+            self._side_turns = SideTurns(self._ports, self._conversation, self._saver, publish, runner)
+        return self._side_turns
+
+    async def ask_aside(
+        self, blocks: tuple[Block, ...], answerers: Sequence[tuple[ModelSpec, EngineSettings]] = ()
+    ) -> tuple[SideTurn, ...]:
+        """Ask beside the conversation: the current model, or each of these at the same time."""
+        self._runner.ask("")  # so that the tools are those of the next request
+        return await self.side_turns.ask(blocks, self._group(), answerers)
+
+    async def choose_answer(self, turn_id: str, others: Sequence[str]) -> None:
+        """Continue with one of several side answers; the others become branches."""
+        await self.side_turns.choose(turn_id, others)
+        self.previewer.publish_meter()
+
     async def preview(self, draft: str) -> RequestPreview:
         """The next request and its size, with the draft included."""
         return await self.previewer.preview(draft)
@@ -372,6 +399,8 @@ class Session:
     async def _end(self, tasks: asyncio.TaskGroup) -> None:
         self._closing.set()
         self.queue.leave()
+        if self._side_turns is not None:
+            await self._side_turns.close()
         await self._runner.cancel(tasks)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._runner.idle(), END_WITHIN_S)

@@ -33,6 +33,7 @@ from tui.domain.events import (
     SaveFailed,
     SaveRecovered,
     SettingsChanged,
+    SideAnswersPaid,
     Stalled,
     Streamed,
     TitleChanged,
@@ -194,8 +195,10 @@ class SessionState:
 
     def _turn(self, event: TurnStarted | TurnFinished | TurnFailed | HistoryChanged) -> None:
         self._clear_answer()
+        ended = self._view.open_turn
+        beside = tuple(asked for asked in self._view.approvals if ended is None or asked.turn_id != ended.id)
         quiet = replace(
-            self._view, answer=None, phase=Phase.IDLE, stalled_s=None, retry=None, approvals=(), tools_running=()
+            self._view, answer=None, phase=Phase.IDLE, stalled_s=None, retry=None, approvals=beside, tools_running=()
         )
         match event:
             case TurnStarted(turn):
@@ -255,6 +258,9 @@ class SessionState:
                 self._view = replace(view, settings={**view.settings, **values})
             case CompressionStarted() | CompressionFinished() | CompressionChanged():
                 self._compression(event)
+            case SideAnswersPaid(paid, replaced):
+                others = tuple(other for other in view.elsewhere if other.id not in replaced)
+                self._view = replace(view, elsewhere=(*others, *paid))
             case TitleChanged(title):
                 self._view = replace(view, title=title)
             case SaveFailed(message):
@@ -285,6 +291,8 @@ def _with_message(messages: tuple[Message, ...], message: Message) -> tuple[Mess
 
 def _phase_with(view: SessionView) -> Phase:
     """The phase after an event about tool calls and questions."""
+    if view.approvals and view.phase is Phase.IDLE:
+        return Phase.IDLE  # A side question asks, which is not part of what the session does.
     if view.approvals:
         return Phase.ASKING
     if view.open_turn is None:

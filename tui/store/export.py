@@ -197,7 +197,7 @@ def _cost_lines(shown: Shown, paid: Sequence[Paid]) -> Iterator[str]:
     here: tuple[Paid, ...] = (*paid, *shown.summaries)
     for request in here:
         name = "unknown" if request.origin is None else f"{request.origin.provider}/{request.origin.model}"
-        use = " for summaries of folded turns" if isinstance(request, SummaryRun) else ""
+        use = " for summaries of folded turns" if isinstance(request, SummaryRun) and not request.aside else ""
         shares.setdefault(name + use, []).append(request)
     if shown.elsewhere:
         shares["other branches of this session"] = list(shown.elsewhere)

@@ -15,6 +15,7 @@ from tui.store.sessions import NewSession, ensure, find, name_untitled, restore,
 from tui.store.turns import (
     TurnPosition,
     add_turn,
+    close_turn,
     find_turn,
     grow_message,
     head_of,
@@ -106,6 +107,27 @@ class StoredJournal:
             number = self._ensured(connection, session, now)
             replace_path(connection, number, kept, now)
             drop_view_of_others(connection, number, path_to(connection, head_of(connection, number)))
+            touch(connection, number, now)
+
+        await self._database.run(write)
+
+    async def turn_kept(self, session: str, turn: Turn, after: str | None) -> None:
+        """Store a finished turn as a branch; the active path does not change."""
+        from tui.store.summaries import drop_runs
+
+        def write(connection: sqlite3.Connection) -> None:
+            now = self._now()
+            number = self._ensured(connection, session, now)
+            if find_turn(connection, number, turn.id) is not None:
+                return
+            parent = None if after is None else find_turn(connection, number, after)
+            added = add_turn(connection, number, parent, turn, now)
+            drop_runs(connection, number, [message.id for message in turn.messages])
+            close_turn(connection, number, added)
+            for message in turn.messages:
+                if message.role is Role.ASSISTANT:
+                    self._record(connection, session, turn.id, message, now)
+            name_untitled(connection, number, title_from(turn))
             touch(connection, number, now)
 
         await self._database.run(write)

@@ -44,7 +44,10 @@ _UNPRICED = f"""
                                AND json_extract(meta, '$.stop') IS NULL)))
 """
 """The same condition as ``domain.cost.is_cost_final``."""
-_UNPRICED_RUNS = "(SELECT count(*) FROM summary_run AS run WHERE run.session = session.seq AND run.cost IS NULL)"
+_UNPRICED_RUNS = """
+(SELECT count(*) FROM summary_run AS run WHERE run.session = session.seq AND (run.cost IS NULL
+ OR (json_valid(meta) AND json_extract(meta, '$.aside') AND coalesce(json_extract(meta, '$.failure'), '') != '')))
+"""
 
 
 def _row(connection: sqlite3.Connection) -> str:

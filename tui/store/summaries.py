@@ -114,6 +114,17 @@ def add_run(connection: sqlite3.Connection, session: int, run: SummaryRun, now: 
         _add_cost(connection, session, run.cost)
 
 
+def drop_runs(connection: sqlite3.Connection, session: int, ids: Sequence[str]) -> None:
+    """Remove the costs of answers that are stored as a turn now."""
+    for identity in ids:
+        found = connection.execute(
+            "SELECT seq, cost FROM summary_run WHERE session = ? AND id = ?", (session, identity)
+        ).fetchone()
+        if found is not None:
+            connection.execute("DELETE FROM summary_run WHERE seq = ?", (found[0],))
+            _add_cost(connection, session, None if found[1] is None else -found[1])
+
+
 def _add_cost(connection: sqlite3.Connection, session: int, cost: float | None) -> None:
     if cost is not None:
         connection.execute("UPDATE session SET cost = coalesce(cost, 0) + ? WHERE seq = ?", (cost, session))
@@ -143,6 +154,7 @@ def run_from(identity: str, turn: str, meta: Mapping[str, object]) -> SummaryRun
         seconds=like.seconds,
         cost=like.cost,
         failure=text_of(meta, "failure", ""),
+        aside=meta.get("aside") is True,
     )
 
 

@@ -99,6 +99,10 @@ async def _replay(context: CommandContext, argument: str) -> None:
     await context.screen.show(View.COMPARE, session)
 
 
+async def _aside(context: CommandContext, argument: str) -> None:
+    await context.screen.show(View.ASIDE, argument)
+
+
 async def _copy(context: CommandContext, argument: str) -> None:
     what = COPIES.get(argument.lower())
     if what is None:
@@ -215,6 +219,16 @@ COMMANDS = (
         run=_replay,
         argument=Argument(usage="MODEL/LEVEL", required=True, complete=_model_names),
         example="/replay openai/gpt-6-sol/high",
+    ),
+    Command(
+        id="chat.aside",
+        slash="aside",
+        title="Aside",
+        help="Ask something beside the conversation, also while it runs; the history stays as it is.",
+        group=Group.CHAT,
+        run=_aside,
+        argument=Argument(usage="QUESTION", required=True),
+        example="/aside What is a bloom filter?",
     ),
     Command(
         id="chat.copy",

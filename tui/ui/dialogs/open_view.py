@@ -34,6 +34,10 @@ async def open_view(app: PonderApp, view: View, argument: str) -> None:
             _themes(app)
         case View.APPROVAL:
             _approval(app, argument)
+        case View.ASIDE:
+            from tui.ui.dialogs.aside import Aside
+
+            app.push_screen(Aside(app.services.side, await app.services.side.ask(argument)))
         case _:
             _page(app, view, argument)
 

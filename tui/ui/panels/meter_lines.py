@@ -126,7 +126,7 @@ def bill_lines(turns: int, paid: Sequence[Paid], width: int, *, saved: float | N
     lines = [_pair(count(turns, "turn"), bill.cost.words or "nothing spent", width)]
     models = [row for row in bill.models if not row.for_summaries]
     shown = [(row.name.partition("/")[2], row.cost) for row in models] if len(models) > 1 else []
-    summaries = [run for run in paid if isinstance(run, SummaryRun)]
+    summaries = [run for run in paid if isinstance(run, SummaryRun) and not run.aside]
     if summaries:
         shown.append(("summaries", cost_of(summaries)))
     for text, cost in shown:

@@ -1,0 +1,130 @@
+"""A side question and its answer over the conversation, which goes on behind it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.widget import Widget
+
+from tui.domain.counting import count
+from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
+from tui.engine.state import SessionState, SessionView
+from tui.ui.chat.screen import follow
+from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.transcript.transcript import Transcript
+from tui.ui.transcript.transcript_view import TranscriptView
+from tui.ui.workers import start_work
+
+if TYPE_CHECKING:
+    from tui.app.side_questions import SideQuestions
+    from tui.engine.side_turns import SideTurn
+
+CLOCKS_S = 0.25
+"""Interval of the running clocks."""
+
+
+class Aside(Sheet[None]):
+    """Shows one side answer. Escape stops it and forgets it, unless it is to be kept."""
+
+    TITLE_WORDS = "Aside"
+    SHAPE: ClassVar[str] = "-page"
+    KEYS: ClassVar[Keys] = (("k", "keep as a branch"), ("ctrl+o", "thinking"), ("tab space", "fold"))
+    ESCAPE: ClassVar[str] = "stop"
+
+    def __init__(self, questions: SideQuestions, side: SideTurn) -> None:
+        super().__init__()
+        self._questions = questions
+        self._side = side
+        self.is_over = False
+        """The answer has ended."""
+        self._is_kept = False
+        self._state: SessionState | None = None
+
+    def inside(self) -> Sequence[Widget]:
+        """The question and its answer."""
+        services = self.ponder.ui_services
+        self.transcript = Transcript(services.theme_styles())
+        self._conversation = TranscriptView(self.transcript, time.monotonic, services.showing())
+        self._showing = services.showing()
+        return (self.transcript,)
+
+    def on_mount(self) -> None:
+        """Follow the answer."""
+        self.transcript.focus()
+        seen = len(self._side.before)
+        name = f"{self._side.spec.provider}/{self._side.spec.model}"
+        what = f"sees the {count(seen, 'finished turn')}" if seen else "sees no earlier turn"
+        self.note(f"{name} · {what}")
+        self.set_interval(CLOCKS_S, self._tick)
+        start_work(self, self._follow)
+
+    async def _follow(self) -> None:
+        view, subscription = self._side.attach()
+        try:
+            self._state = SessionState(view, keep_text=False)
+            self._conversation.load(view)
+            self._show_state(view)
+            await follow(subscription, view.seq, self._take, self._drawn)
+        finally:
+            subscription.close()
+
+    def _take(self, stamped: Stamped) -> None:
+        if self._state is not None:
+            self._state.apply(stamped.event)
+            self._conversation.take(stamped)
+
+    def _drawn(self, batch: Sequence[AppEvent]) -> None:
+        if any(isinstance(event, TurnFinished | TurnFailed) for event in batch) and self._state is not None:
+            self._show_state(self._state.now)
+        self.transcript.settle()
+
+    def _show_state(self, view: SessionView) -> None:
+        if view.turns and not self.is_over:
+            self.is_over = True
+            self.show_keys(self.KEYS, "close")
+
+    def _tick(self) -> None:
+        if self._conversation.is_live and not self.ponder.chat.status.still:
+            self._conversation.tick()
+            self.transcript.settle()
+
+    def key_ctrl_o(self) -> None:
+        """Switch thinking between folded, peek and full."""
+        self._showing = replace(self._showing, fold=self._showing.fold.next)
+        self._conversation.show(self._showing)
+
+    def key_tab(self, event: events.Key) -> None:
+        """Move the cursor to the next block."""
+        event.stop()
+        self.transcript.move_cursor(1)
+
+    def key_shift_tab(self, event: events.Key) -> None:
+        """Move the cursor to the previous block."""
+        event.stop()
+        self.transcript.move_cursor(-1)
+
+    def key_space(self) -> None:
+        """Open or close the block under the cursor."""
+        self.transcript.action_fold_at_cursor()
+
+    def key_k(self) -> None:
+        """Keep the answer as a branch of the conversation."""
+        start_work(self.app, lambda: self.ponder.ui_services.guarded(self._keep))
+
+    async def _keep(self) -> None:
+        if self._is_kept:
+            return
+        self._is_kept = True
+        if await self._questions.keep(self._side.id):
+            self.say("Kept as a branch: /tree shows it.")
+        else:
+            self.say("It is kept as a branch when it has arrived.")
+
+    def action_leave(self) -> None:
+        """Stop the answer and close."""
+        start_work(self.app, lambda: self.ponder.ui_services.guarded(lambda: self._questions.drop((self._side.id,))))
+        self.dismiss(None)
