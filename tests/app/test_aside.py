@@ -45,7 +45,7 @@ def sheet(s: Screen) -> Aside:
 
 async def aside(s: Screen, question: str) -> None:
     await s.enter(f"/aside {question}")
-    await until(s.pilot, lambda: isinstance(s.app.screen, Aside))
+    await until(s.pilot, lambda: any(isinstance(screen, Aside) for screen in s.app.screen_stack))
 
 
 async def answered(s: Screen) -> None:

@@ -22,6 +22,7 @@ from tui.domain.cost import (
     first_exceeded,
     money,
 )
+from tui.domain.counting import count
 from tui.domain.errors import BudgetReached, StoreError
 from tui.domain.events import ApprovalAsked
 from tui.domain.fast_dataclass import dataclass
@@ -164,7 +165,7 @@ class Budget:
     async def _ask_to_exceed(self, candidate: _Candidate, dollars: float, exceeded: ExceededLimit) -> bool:
         """Ask about a limit; True if it was raised, False for this request only."""
         raised = max(2 * exceeded.limit, exceeded.spent + dollars)
-        together = f"These {candidate.requests} requests" if candidate.requests > 1 else "This request"
+        together = f"These {count(candidate.requests, 'request')}" if candidate.requests > 1 else "This request"
         message = f"{together} may cost up to {money(dollars)}; {exceeded.words}."
         answers = (
             (ONCE, "Allow these requests" if candidate.requests > 1 else "Allow this request"),

@@ -11,6 +11,7 @@ from textual import events
 from textual.widget import Widget
 
 from tui.domain.counting import count
+from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
 from tui.engine.state import SessionState, SessionView
 from tui.ui.chat.screen import follow
@@ -35,10 +36,11 @@ class Aside(Sheet[None]):
     KEYS: ClassVar[Keys] = (("k", "keep as a branch"), ("ctrl+o", "thinking"), ("tab space", "fold"))
     ESCAPE: ClassVar[str] = "stop"
 
-    def __init__(self, questions: SideQuestions, side: SideTurn) -> None:
+    def __init__(self, questions: SideQuestions, question: str) -> None:
         super().__init__()
         self._questions = questions
-        self._side = side
+        self._question = question
+        self._side: SideTurn | None = None
         self.is_over = False
         """The answer has ended."""
         self._is_kept = False
@@ -53,17 +55,25 @@ class Aside(Sheet[None]):
         return (self.transcript,)
 
     def on_mount(self) -> None:
-        """Follow the answer."""
+        """Ask. The sheet is open before that, so that a question about the cost opens above it."""
         self.transcript.focus()
-        seen = len(self._side.before)
-        name = f"{self._side.spec.provider}/{self._side.spec.model}"
-        what = f"sees the {count(seen, 'finished turn')}" if seen else "sees no earlier turn"
-        self.note(f"{name} · {what}")
         self.set_interval(CLOCKS_S, self._tick)
-        start_work(self, self._follow)
+        start_work(self, self._ask)
 
-    async def _follow(self) -> None:
-        view, subscription = self._side.attach()
+    async def _ask(self) -> None:
+        try:
+            side = self._side = await self._questions.ask(self._question)
+        except PonderError as error:
+            self.show_error(error)
+            self.dismiss(None)
+            return
+        seen = len(side.before)
+        what = f"sees the {count(seen, 'finished turn')}" if seen else "sees no earlier turn"
+        self.note(f"{side.spec.provider}/{side.spec.model} · {what}")
+        await self._follow(side)
+
+    async def _follow(self, side: SideTurn) -> None:
+        view, subscription = side.attach()
         try:
             self._state = SessionState(view, keep_text=False)
             self._conversation.load(view)
@@ -116,7 +126,7 @@ class Aside(Sheet[None]):
         start_work(self.app, lambda: self.ponder.ui_services.guarded(self._keep))
 
     async def _keep(self) -> None:
-        if self._is_kept:
+        if self._is_kept or self._side is None:
             return
         self._is_kept = True
         if await self._questions.keep(self._side.id):
@@ -126,5 +136,7 @@ class Aside(Sheet[None]):
 
     def action_leave(self) -> None:
         """Stop the answer and close."""
-        start_work(self.app, lambda: self.ponder.ui_services.guarded(lambda: self._questions.drop((self._side.id,))))
+        if self._side is not None:
+            ids = (self._side.id,)
+            start_work(self.app, lambda: self.ponder.ui_services.guarded(lambda: self._questions.drop(ids)))
         self.dismiss(None)

@@ -37,7 +37,7 @@ async def open_view(app: PonderApp, view: View, argument: str) -> None:
         case View.ASIDE:
             from tui.ui.dialogs.aside import Aside
 
-            app.push_screen(Aside(app.services.side, await app.services.side.ask(argument)))
+            app.push_screen(Aside(app.services.side, argument))
         case _:
             _page(app, view, argument)
 
