@@ -145,6 +145,17 @@ def test_with_a_budget_a_paused_answer_is_the_last_message_only_if_it_begins_wit
     assert sent(budget.select(turn("t1", user("u1", "go"), led)))[-1] == ("assistant", ["thinking: hm", "opaque"])
 
 
+def test_a_paused_answer_that_could_not_be_continued_keeps_the_end_of_the_request_before_the_next_prompt():
+    budget = CLAUDE.with_plan(PlanState.ON, 16_000)
+    search = OpaqueBlock(label="server_tool_use", raw='{"type": "server_tool_use"}')
+    begun = turn("t1", user("u1", "go"), answer(CLAUDE, "a1", "searching", search, stop=Stop(Finish.PAUSE)))
+    failed = sent(budget.select(begun))
+    assert failed[-1] == ("user", ["(continue)"])
+    assert sent(budget.select(begun, turn("t2", user("u2", "on"))))[: len(failed)] == failed
+    # Where the request could end with the answer, nothing was added.
+    assert sent(CLAUDE.select(begun, turn("t2", user("u2", "on"))))[-1] == ("user", ["on"])
+
+
 def test_claude_is_told_words_before_the_calls_they_came_after():
     said_late = answer(CLAUDE, "a1", call("c1"), "and", call("c2"), call("c3"), "there")
     history = turn("t1", user("u1", "go"), said_late, is_open=True)

@@ -10,7 +10,6 @@ followed by the next prompt. What a request adds after an empty answer (``NUDGE`
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -27,11 +26,10 @@ from tui.context.legality import NOTED
 from tui.domain.messages import Turn, WireName
 from tui.engine.turn import NUDGE
 
-LONG = bool(os.environ.get("PONDER_LONG"))
-SEEDS = range(2_500) if LONG else range(30)
+SEEDS = range(30)
+MORE_SEEDS = range(2_500)
 RESERVED = range(1_000_000, 1_002_500)
 """Sessions that were not looked at while the code was written."""
-TURNS = 8 if LONG else 6
 Item = tuple[str, str]
 """What an item belongs to, and its text."""
 
@@ -161,13 +159,16 @@ def check_cache(session: GeneratedSession) -> None:
             before = usage.read + usage.written
 
 
-async def play(wire: WireName, seeds: range, folder: Path) -> int:
-    """Check sessions; returns how many pairs of requests were compared."""
+async def play(wire: WireName, seeds: range, folder: Path, *, turns: int, stored_every: int) -> int:
+    """Check sessions; returns how many pairs of requests were compared.
+
+    One session of ``stored_every`` is written into a real store at its restarts and read again.
+    """
     pairs = 0
     async with stored(folder) as restart:
         for seed in seeds:
-            session = GeneratedSession(wire, seed, restart if LONG or seed % 10 == 0 else as_they_are)
-            await session.play(TURNS)
+            session = GeneratedSession(wire, seed, restart if seed % stored_every == 0 else as_they_are)
+            await session.play(turns)
             check(session)
             pairs += sum(1 for _ in neighbours(session.sent))
     return pairs
@@ -175,12 +176,12 @@ async def play(wire: WireName, seeds: range, folder: Path) -> int:
 
 @pytest.mark.parametrize("wire", WireName)
 async def test_a_request_begins_with_the_one_before(wire: WireName, tmp_path: Path) -> None:
-    pairs = await play(wire, SEEDS, tmp_path)
-    assert pairs > 5 * len(SEEDS)
+    assert await play(wire, SEEDS, tmp_path, turns=6, stored_every=10) > 5 * len(SEEDS)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("wire", WireName)
-async def test_in_sessions_that_were_not_looked_at(wire: WireName, tmp_path: Path) -> None:
-    assert await play(wire, RESERVED, tmp_path) > 5 * len(RESERVED)
+@pytest.mark.parametrize("seeds", [MORE_SEEDS, RESERVED], ids=["more", "reserved"])
+async def test_in_thousands_of_sessions(wire: WireName, seeds: range, tmp_path: Path) -> None:
+    assert await play(wire, seeds, tmp_path, turns=8, stored_every=1) > 10 * len(seeds)

@@ -352,13 +352,7 @@ def _with_required_ends(drafts: Sequence[SelectionDraft], send_rules: SendRules)
     for draft in drafts:
         if send_rules.quirks.assistant_after_tool and draft.role is Role.USER and ended and ended[-1].role is Role.TOOL:
             ended.append(_filler(Role.ASSISTANT, NOTED))
-        # The same message as at the end of the request that brought this answer.
-        if (
-            send_rules.wire.pauses
-            and draft.role is Role.ASSISTANT
-            and ended
-            and not _may_end_request(ended, send_rules)
-        ):
+        if _was_continued(ended, draft.role, send_rules):
             ended.append(_filler(Role.USER, GO_ON))
         ended.append(draft)
     if not _may_end_request(ended, send_rules):
@@ -369,6 +363,14 @@ def _with_required_ends(drafts: Sequence[SelectionDraft], send_rules: SendRules)
     if Repair.BLANK_THINKING in send_rules.repair and takes_blank_thinking(send_rules.wire, send_rules.quirks):
         _blank_thinking(ended)
     return ended
+
+
+def _was_continued(ended: Sequence[SelectionDraft], following: Role, send_rules: SendRules) -> bool:
+    """Whether a request ended here with a filler message. The next request must begin as that one did."""
+    if not ended or not send_rules.wire.pauses or _may_end_request(ended, send_rules):
+        return False
+    # A prompt follows if the paused answer was to be continued and the provider failed.
+    return following is Role.ASSISTANT or (following is Role.USER and _paused(ended[-1]))
 
 
 def _blank_thinking(drafts: Sequence[SelectionDraft]) -> None:
