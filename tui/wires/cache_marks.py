@@ -58,22 +58,26 @@ def steps(
     messages: Sequence[Message], blocks: Callable[[Message], Sequence[Item | None]]
 ) -> Iterator[list[Item | None]]:
     """Yield the blocks that each request added: the answer before it, then what the user or the tools said."""
-    added: list[Item | None] = []
-    for position, message in enumerate(messages):
-        added += blocks(message)
-        last = position + 1 == len(messages) or messages[position + 1].get("role") == "assistant"
-        if last and message.get("role") != "assistant":
-            yield added
-            added = []
+    start = 0
+    for end in _ends(messages):
+        yield [block for message in messages[start : end + 1] for block in blocks(message)]
+        start = end + 1
 
 
 def mark_ends(messages: Sequence[Message], mark_message: Callable[[Message], None]) -> None:
     """Mark the ends of this request and of the one before, for servers without a moving mark."""
-    ends = [
-        message
-        for position, message in enumerate(messages)
-        if message.get("role") not in ("assistant", "system", "developer")
-        and (position + 1 == len(messages) or messages[position + 1].get("role") == "assistant")
-    ]
-    for message in ends[-2:]:
-        mark_message(message)
+    for end in list(_ends(messages))[-2:]:
+        if messages[end].get("role") not in INSTRUCTIONS:
+            mark_message(messages[end])
+
+
+INSTRUCTIONS = ("system", "developer")
+"""Roles of a system prompt that is one of the messages."""
+
+
+def _ends(messages: Sequence[Message]) -> Iterator[int]:
+    """The positions of messages with which a request ended: an answer or nothing follows."""
+    for position, message in enumerate(messages):
+        answered = position + 1 == len(messages) or messages[position + 1].get("role") == "assistant"
+        if answered and message.get("role") != "assistant":
+            yield position
