@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.app.cached_answers import SetClock, answer
 from tests.app.screen_stage import Screen
 from tests.app.test_cache_shown import HOUR, cached
-from tests.ui.stage import type_in
+from tests.ui.stage import type_in, until
 
 COST = "rewrites 58k cached tokens, about $0.58"
 """58,000 tokens written for an hour with claude-opus-5: $10 for a million. System prompt and tools are tiny here."""
@@ -85,6 +85,81 @@ async def test_the_level_picker_has_the_cost_of_a_turn_and_of_the_change(tmp_pat
         await s.pilot.press("right")
         await s.until_it_says("rewrites 58k, about $0.58")
         await s.pilot.press("left")
+        await s.until_it_no_longer_says("rewrites")
+
+
+async def test_a_budget_typed_into_the_picker_says_what_it_costs_before_it_is_taken(tmp_path: Path) -> None:
+    async with cached(tmp_path, answer("One.", written=58_000), model="anthropic/claude-haiku-4-5/med") as s:
+        await begun(s)
+        picker = s.app.chat.sidebar.thinking
+        picker.focus()
+        await s.pilot.press(*"20k")
+        await s.until_it_says("→ 20,000")
+        await s.until_it_says("rewrites 58k, about $0.12")
+        assert "a turn" in s.text().partition("THINKING")[2].partition("CONTEXT")[0]
+        await s.pilot.press("escape")
+        await s.until_it_no_longer_says("rewrites")
+
+
+async def test_a_typed_command_says_above_the_composer_what_it_rewrites(tmp_path: Path) -> None:
+    async with cached(tmp_path, answer("One.", written=58_000), tools=True) as s:
+        folder = s.house.program.paths.profiles
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "terse.toml").write_text('[generation]\nsystem = "Be terse."\n')
+        await begun(s)
+        for line, cost in (
+            ("/model claude-opus-5/high", r"med → high: rewrites 5\dk cached tokens, about \$0\.5"),
+            ("/model claude-sonnet-5", r" rewrites 58k cached tokens, about \$0\.23"),
+            ("/set reasoning.effort low", r"med → low: rewrites 5\dk cached tokens, about \$0\.5"),
+            ("/set generation.system Be terse.", r" rewrites 5\dk cached tokens, about \$0\.5"),
+            ("/set model claude-sonnet-5", r" rewrites 58k cached tokens, about \$0\.23"),
+            ("/tools off grep", r" rewrites 58k cached tokens, about \$0\.58"),
+            ("/profile load terse", r" rewrites 5\dk cached tokens, about \$0\.5"),
+            ("/retry high", r"med → high: rewrites 5\dk cached tokens, about \$0\.5"),
+            ("/thinking high", r"med → high: rewrites 5\dk cached tokens, about \$0\.5"),
+        ):
+            await type_in(s.pilot, line)
+            said = await until_above_the_composer(s, cost)
+            if line == "/thinking high":
+                break
+            await s.pilot.press("ctrl+u")
+            await until(s.pilot, lambda: "rewrites" not in above_the_composer(s))
+        # The message of the change says the same.
+        assert said.strip() in await said_by(s, "", "med → high")
+        await until(s.pilot, lambda: "rewrites" not in above_the_composer(s))
+
+
+def above_the_composer(s: Screen) -> str:
+    return str(s.app.chat.query_one("#input-area").border_title or "")
+
+
+async def until_above_the_composer(s: Screen, pattern: str) -> str:
+    await until(s.pilot, lambda: re.search(pattern, above_the_composer(s)) is not None)
+    return above_the_composer(s)
+
+
+async def test_a_typed_command_that_rewrites_nothing_says_nothing(tmp_path: Path) -> None:
+    async with cached(tmp_path, answer("One.", written=58_000), tools=True) as s:
+        await begun(s)
+        for line in ("/thinking med", "/retry", "/set reasoning.summary detailed", "/set x", "/unknown", "/compress"):
+            await type_in(s.pilot, "/thinking high")
+            await until(s.pilot, lambda: "rewrites" in above_the_composer(s))
+            await s.pilot.press("ctrl+u")
+            await type_in(s.pilot, line)
+            await until(s.pilot, lambda: "rewrites" not in above_the_composer(s))
+            assert s.app.chat.composer.text == line
+            await s.pilot.press("ctrl+u")
+
+
+async def test_asking_again_says_what_it_rewrites_and_only_of_what_is_sent(tmp_path: Path) -> None:
+    answers = (answer("One.", written=58_000), answer("Two.", read=58_000, written=4_000), answer("Three."))
+    async with cached(tmp_path, *answers, model="anthropic/claude-haiku-4-5/med") as s:
+        await s.ask("Why?")
+        await s.ask("And?")
+        await s.until_it_says("cached 62k")
+        await type_in(s.pilot, "/retry high")
+        await s.until_it_says("med → high: rewrites 62k cached tokens, about $0.12")
+        await s.pilot.press(*["backspace"] * 5)
         await s.until_it_no_longer_says("rewrites")
 
 

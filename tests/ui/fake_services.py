@@ -135,10 +135,16 @@ class FakeModels(ModelService):
             )
         return rows
 
+    def level(self, asked: Asked) -> LevelInfo:
+        return LevelInfo(asked=asked, label=f"{asked}", native=f"{asked} tokens")
+
     def cost_of_level(self, row: LevelInfo, *, brief: bool) -> str:
         return ""
 
     def cost_of_model(self, spec: ModelSpec, *, brief: bool) -> str:
+        return ""
+
+    def cost_of_name(self, name: str, *, turn_id: str = "") -> str:
         return ""
 
     def cost_of_turn(self, row: LevelInfo) -> float | None:
@@ -189,6 +195,9 @@ class FakeCache(CacheService):
     def after_change(self, before: BeforeChange) -> str:
         return ""
 
+    def cost_of_uncompressing(self) -> str:
+        return ""
+
 
 class FakeSettings(SettingsService):
     """The real schema."""
@@ -199,6 +208,15 @@ class FakeSettings(SettingsService):
 
     def layers(self) -> Layers:
         return self._layers
+
+    def cost_of_value(self, key: str, text: str) -> str:
+        return ""
+
+    def cost_of_unset(self, key: str) -> str:
+        return ""
+
+    def cost_of_profile(self, name: str) -> str:
+        return ""
 
     async def assign(self, key: str, words: str) -> str:
         name, value = parse(key, words)
@@ -281,6 +299,9 @@ class FakeTools(ToolService):
 
     async def notes(self) -> Sequence[str]:
         return ["Sandbox for commands: Landlock 7 (ro and rw)"]
+
+    def cost_of_enabling(self, name: str, *, enabled: bool) -> str:
+        return ""
 
     async def enable_tool(self, name: str, *, enabled: bool) -> str:
         self.rows = [replace(row, enabled=enabled) if row.name == name else row for row in self.rows]

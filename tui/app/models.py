@@ -7,19 +7,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tui.app.open_session import OpenSession, add_notice
+from tui.app.open_session import OpenSession, add_notice, with_level_chosen
 from tui.app.prompt_cache import CacheService, with_cost
 from tui.app.provider_availability import ProviderAvailability
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.model_spec import parse_asked, parse_spec
-from tui.catalog.plan import PLAN_KEYS, plan, plan_options
 from tui.catalog.prices import current_rates
 from tui.catalog.thinking_choice import LEVEL_WORDS
 from tui.domain.counting import count
+from tui.domain.errors import PonderError
 from tui.domain.listing import LevelInfo, ModelInfo
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
-from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 
 
 def fact_sheet(facts: ModelFacts) -> str:
@@ -225,7 +224,7 @@ class ModelService:
         position = next(position for position, row in enumerate(rows) if row.current)
         following = (position + step) % len(rows) if wrap else max(0, min(position + step, len(rows) - 1))
         level = rows[following].asked
-        is_level = self._planned_at(self._current.facts, level).level == rows[following].label
+        is_level = self._planned_at(self._current.spec, level).level == rows[following].label
         if following == position and is_level:
             return f"Thinking stays at {rows[position].label}: {rows[position].native}."
         return await self._use_level(level)
@@ -254,8 +253,13 @@ class ModelService:
         """Rows for the level picker of the model in use."""
         view = self._current.session.view()
         weight = view.meter.effective if view.meter is not None else None
-        facts = self._current.facts
-        return level_rows(self._asked(), view.plan, lambda asked: self._planned_at(facts, asked, context_tokens=weight))
+        return level_rows(
+            self._current.asked, view.plan, lambda asked: self._planned_at(self._current.spec, asked, weight)
+        )
+
+    def level(self, asked: Asked) -> LevelInfo:
+        """The row for a level or budget of the model in use."""
+        return _level_row(asked, self._planned_at(self._current.spec, asked))
 
     def cost_of_level(self, row: LevelInfo, *, brief: bool) -> str:
         """What choosing this level makes the next request write to the cache again; "" if nothing."""
@@ -265,23 +269,31 @@ class ModelService:
         """The same for a model."""
         return self._cache.with_model(self._current.session.view(), spec, brief=brief)
 
+    def cost_of_name(self, name: str, *, turn_id: str = "") -> str:
+        """The same for a model, level or budget by the name the user types; "" if it is not complete yet.
+
+        ``turn_id`` is the turn that is asked again with it.
+        """
+        asked = parse_asked(name)
+        try:
+            spec = parse_spec(name, self._current.program.catalog) if asked is None else None
+        except PonderError:
+            return ""
+        spec = spec or replace(self._current.spec, asked=asked)
+        layers = self._current.layers if spec.asked is None else with_level_chosen(self._current.layers)
+        spec = spec if spec.asked is not None else replace(spec, asked=self._current.spec.asked)
+        return self._cache.cost_of_change(spec=spec, layers=layers, turn_id=turn_id)
+
     def cost_of_turn(self, row: LevelInfo) -> float | None:
         """The usual cost of a turn at this level; None if a price is unknown or the model costs nothing."""
         return self._cache.usual_cost(self._current.session.view(), row.asked, row.label)
-
-    def _asked(self) -> Asked:
-        asked = self._current.spec.asked
-        return asked if asked is not None else ThinkingLevel.MED
 
     def plan_for(self, name: str) -> ThinkingPlan:
         """The thinking plan another model or level would get."""
         asked = parse_asked(name)
         spec = replace(self._current.spec, asked=asked) if asked is not None else None
         spec = spec or parse_spec(name, self._current.program.catalog)
-        facts = self._current.program.catalog.find(spec.provider, spec.model)
-        if spec.asked is not None:
-            return self._planned_at(facts, spec.asked)
-        return self._planned(facts, self._asked(), self._current.layers)
+        return self._current.planned(spec) if spec.asked is None else self._planned_at(spec, spec.asked)
 
     def model_info(self, name: str = "") -> str:
         spec = parse_spec(name, self._current.program.catalog) if name else self._current.spec
@@ -301,18 +313,7 @@ class ModelService:
         await self._current.apply(self._current.layers, {})
         return found
 
-    def _planned_at(self, facts: ModelFacts, asked: Asked, *, context_tokens: int | None = None) -> ThinkingPlan:
+    def _planned_at(self, spec: ModelSpec, asked: Asked, context_tokens: int | None = None) -> ThinkingPlan:
         """The plan if this level were chosen."""
-        layers = self._current.layers
-        for name in IN_PLACE_OF_LEVELS:
-            layers = layers.without(Layer.SESSION, name)
-        layers = replace(layers, level_at=Layer.SESSION)
-        return self._planned(facts, asked, layers, context_tokens=context_tokens)
-
-    def _planned(
-        self, facts: ModelFacts, asked: Asked, layers: Layers, *, context_tokens: int | None = None
-    ) -> ThinkingPlan:
-        provider = self._current.program.catalog.provider(facts.provider)
-        values = {name: layers.for_plan(name) for name in PLAN_KEYS}
-        options = plan_options(values, context_tokens=context_tokens, overruler=layers.overruler())
-        return plan(facts, provider, asked, **options)
+        layers = with_level_chosen(self._current.layers)
+        return self._current.planned(replace(spec, asked=asked), layers, context_tokens=context_tokens)

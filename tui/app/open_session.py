@@ -15,11 +15,11 @@ from tui.app.program import Program
 from tui.app.session_storage import Storage, Stored
 from tui.catalog.facts import ModelFacts, Target
 from tui.catalog.model_spec import parse_spec, require_asked, split_asked
-from tui.catalog.plan import unsaid_level
+from tui.catalog.plan import PLAN_KEYS, plan, plan_options, unsaid_level
 from tui.context.estimate import forget_texts
 from tui.domain.errors import PonderError, ProviderError, StoreError, UnknownModel
 from tui.domain.events import Notice, Severity, TitleChanged
-from tui.domain.thinking import ModelSpec, ThinkingPlan
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.engine.session import Opening, Session
 from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 from tui.settings.schema import keys
@@ -140,6 +140,22 @@ class OpenSession:
     def facts(self) -> ModelFacts:
         return self.program.catalog.find(self.spec.provider, self.spec.model)
 
+    def planned(
+        self, spec: ModelSpec, layers: Layers | None = None, *, context_tokens: int | None = None
+    ) -> ThinkingPlan:
+        """The thinking plan that this model and level, and these settings, would lead to."""
+        layers = layers if layers is not None else self.layers
+        facts = self.program.catalog.find(spec.provider, spec.model)
+        values = {name: layers.for_plan(name) for name in PLAN_KEYS}
+        options = plan_options(values, context_tokens=context_tokens, overruler=layers.overruler())
+        asked = spec.asked if spec.asked is not None else self.asked
+        return plan(facts, self.program.catalog.provider(spec.provider), asked, **options)
+
+    @property
+    def asked(self) -> Asked:
+        """The level or budget in use."""
+        return self.spec.asked if self.spec.asked is not None else ThinkingLevel.MED
+
     def _find_level(self, stored: Stored | None) -> None:
         """Choose a level if the model name had none. A stored level overrides config.toml, not the command line."""
         unsaid = unsaid_level({name: self.layers.value(name) for name in ("reasoning.enabled", *IN_PLACE_OF_LEVELS)})
@@ -173,7 +189,7 @@ class OpenSession:
         """Use another model or level; returns a message for the user."""
         before = self.layers
         level_said = spec.asked is not None and not of_profile and before.overruler()
-        layers = _with_level_chosen(before) if level_said else before
+        layers = with_level_chosen(before) if level_said else before
         spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
         facts = self.program.catalog.find(spec.provider, spec.model)
         layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
@@ -193,7 +209,7 @@ class OpenSession:
 
     async def choose_level(self) -> None:
         """Drop settings that replace levels: the user has chosen a level."""
-        layers = _with_level_chosen(self.layers)
+        layers = with_level_chosen(self.layers)
         await self.apply(layers, changed_values(self.layers, layers))
 
     def session_settings(self) -> dict[str, object]:
@@ -253,7 +269,7 @@ def changed_values(before: Layers, after: Layers) -> Mapping[str, object]:
     return {name: after.value(name) for name in keys() if after.value(name) != before.value(name)}
 
 
-def _with_level_chosen(layers: Layers) -> Layers:
+def with_level_chosen(layers: Layers) -> Layers:
     """The layers after a level was chosen in the session."""
     for name in IN_PLACE_OF_LEVELS:
         layers = layers.without(Layer.SESSION, name)

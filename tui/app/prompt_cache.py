@@ -16,6 +16,7 @@ from tui.context.prompt_cache import (
     CacheState,
     NextRequest,
     cache_state,
+    cached_tokens,
     history_digest,
     kept_tokens,
     last_cached,
@@ -34,6 +35,7 @@ from tui.domain.thinking import Asked, ModelSpec
 from tui.domain.usage import Part, Usage
 from tui.engine.planner import cache_ttl
 from tui.engine.state import SessionView
+from tui.settings.layers import Layers
 
 NOT_WORTH_TELLING = 0.01
 """Dollars. An expired cache that costs less than this is not mentioned."""
@@ -119,10 +121,37 @@ class CacheService:
         """
         view = self._current.session.view()
         cost = self._sentence(before.kept - self.kept(view), self._target(view.spec), view)
-        same_model = (before.spec.provider, before.spec.model) == (view.spec.provider, view.spec.model)
-        if cost and same_model and before.level != view.plan.level:
-            return f"{before.level} → {view.plan.level}: {cost}"
-        return cost
+        return _with_levels(cost, before, view.spec, view.plan.level)
+
+    def cost_of_change(
+        self,
+        *,
+        spec: ModelSpec | None = None,
+        layers: Layers | None = None,
+        tools: Sequence[ToolSchema] | None = None,
+        history: str | None = None,
+        turn_id: str = "",
+    ) -> str:
+        """The same before another model, other settings, tools or another history are chosen.
+
+        ``history`` is a digest. ``turn_id`` is the turn that is asked again with the change: only what precedes its
+        answer is sent.
+        """
+        view = self._current.session.view()
+        spec = spec or view.spec
+        before = BeforeChange(_read_by(view.turns, turn_id, self.kept(view)), view.spec, view.plan.level)
+        if not before.kept:
+            return ""
+        level = self._current.planned(spec, layers, context_tokens=self._input(view)).level
+        then = replace(self._next(view, spec, layers, tools), level=level)
+        then = then if history is None else replace(then, history=history)
+        left = _tokens(cache_state(_turns(view), then, self.now()))
+        return _with_levels(self._sentence(before.kept - left, self._target(spec), view), before, spec, level)
+
+    def cost_of_uncompressing(self) -> str:
+        """The same before the last compression is undone."""
+        view = self._current.session.view().compression
+        return "" if view is None else self.cost_of_change(history=history_digest(view.previous))
 
     def with_level(self, view: SessionView, level: str, *, brief: bool = False) -> str:
         """What the next request would write again with another thinking level."""
@@ -207,17 +236,24 @@ class CacheService:
         ttl = cache_ttl(engine_settings(self._current.layers, self._current.program.catalog).cache_ttl, target)
         return "" if ttl in (None, "off") else str(ttl)
 
-    def _next(self, view: SessionView, spec: ModelSpec | None = None) -> NextRequest:
-        target = self._target(spec or view.spec)
-        settings = self._current.layers.settings()
+    def _next(
+        self,
+        view: SessionView,
+        spec: ModelSpec | None = None,
+        layers: Layers | None = None,
+        tools: Sequence[ToolSchema] | None = None,
+    ) -> NextRequest:
+        target, layers = self._target(spec or view.spec), layers if layers is not None else self._current.layers
+        settings = layers.settings()
         parts = view.meter.parts if view.meter is not None else {}
         quirks = effective_quirks(target.provider, target.facts)
-        rules = engine_settings(self._current.layers, self._current.program.catalog).rules
+        rules = engine_settings(layers, self._current.program.catalog).rules
+        offered = settings.tools.enabled and target.facts.tools
         return NextRequest(
             provider=target.origin.provider,
             model=target.origin.model,
             level=view.plan.level,
-            tools=self._tools_digest() if settings.tools.enabled and target.facts.tools else "",
+            tools=(self._tools_digest() if tools is None else tools_digest(tools)) if offered else "",
             system=text_digest(settings.generation.system),
             history=history_digest(view.compression),
             rules=rules_name(rules),
@@ -246,6 +282,19 @@ class CacheService:
 
 def _turns(view: SessionView) -> Sequence[Turn]:
     return view.turns if view.open_turn is None else (*view.turns, view.open_turn)
+
+
+def _read_by(turns: Sequence[Turn], turn_id: str, kept: int) -> int:
+    """The part of the cached tokens that is sent when this turn is asked again."""
+    turn = next((turn for turn in turns if turn.id == turn_id), None)
+    first = next((message for message in turn.messages if message.cache is not None), None) if turn else None
+    return kept if first is None else min(kept, cached_tokens(first))
+
+
+def _with_levels(cost: str, before: BeforeChange, spec: ModelSpec, level: str) -> str:
+    """``high → med: rewrites 182k cached tokens, about $0.72``: the levels are named if only they differ."""
+    same_model = (before.spec.provider, before.spec.model) == (spec.provider, spec.model)
+    return f"{before.level} → {level}: {cost}" if cost and same_model and before.level != level else cost
 
 
 def _tokens(state: CacheState | None) -> int:

@@ -138,6 +138,10 @@ class ToolService:
         await self._current.call(self._current.session.previewer.refresh_meter())
         return self._cache.after_change(before)
 
+    def cost_of_enabling(self, name: str, *, enabled: bool) -> str:
+        """The same before it is done; "" if there is no such tool."""
+        return self._cache.cost_of_change(tools=self._current.program.toolbox.schemas_if(name, enabled=enabled))
+
     def servers(self) -> Sequence[ServerInfo]:
         return self._current.program.toolbox.servers()
 

@@ -12,7 +12,7 @@ from tui.app.prompt_cache import CacheService, with_cost
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.plan import PLAN_KEYS
 from tui.domain.counting import count
-from tui.domain.errors import ConfigError, UsageError
+from tui.domain.errors import ConfigError, PonderError, UsageError
 from tui.domain.thinking import ThinkingPlan
 from tui.settings.layers import Layer, Layers
 from tui.settings.profiles import (
@@ -113,6 +113,37 @@ class SettingsService:
         now = layers.provenance(name)
         message = _with_plan(f"{name} = {_shown(now.value)} ({now.source})", name, plan)
         return with_cost(message, self._cache.after_change(before))
+
+    def cost_of_value(self, key: str, text: str) -> str:
+        """What setting a value would make the next request write to the cache again; "" if nothing."""
+        try:
+            name, value = parse(key, text)
+            spec = parse_spec(str(value), self._current.program.catalog) if name == "model" and value else None
+        except PonderError:  # not typed to its end yet
+            return ""
+        layers = self._current.layers.with_value(Layer.SESSION, name, value)
+        return self._cache.cost_of_change(spec=spec, layers=layers)
+
+    def cost_of_unset(self, key: str) -> str:
+        """The same for removing a value set in the session or saved."""
+        try:
+            name = find_key(key).name
+        except PonderError:
+            return ""
+        layers = self._current.layers.without(Layer.SESSION, name)
+        return self._cache.cost_of_change(layers=layers.without(Layer.SAVED, name) if is_remembered(name) else layers)
+
+    def cost_of_profile(self, name: str) -> str:
+        """The same for applying a profile. Reads its file."""
+        try:
+            profile = load_profile(self._folder, name)
+            spec = parse_spec(profile.model, self._current.program.catalog) if profile.model else None
+        except PonderError:
+            return ""
+        layers = self._current.layers.with_layer(Layer.PROFILE, profile.values, profile.name)
+        if spec is not None and spec.asked is not None:
+            layers = replace(layers, level_at=Layer.PROFILE)
+        return self._cache.cost_of_change(spec=spec, layers=layers)
 
     def _require_theme(self, name: str) -> None:
         known = ["auto", *self._current.program.theme_names()]

@@ -40,6 +40,7 @@ class Group(StrEnum):
 
 Run = Callable[[CommandContext, str], Awaitable[None]]
 Complete = Callable[[CommandContext, str], Iterable[str]]
+Cost = Callable[[CommandContext, str], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class Argument:
     complete: Complete | None = None
     """Returns completions of the text typed so far."""
     reads_files: bool = False
-    """Whether completing reads files; it then runs in a thread."""
+    """Whether completing, or finding the cost, reads files; it then runs in a thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +71,8 @@ class Command:
     """Default keys, as Textual names them; the first is shown."""
     scope: CommandScope = CommandScope.ANYWHERE
     argument: Argument | None = None
+    cost: Cost | None = None
+    """Returns what running it with an argument would make the next request write to the prompt cache again."""
     example: str = ""
     """A valid command line, for help and tests."""
     footer: str = ""
@@ -181,6 +184,13 @@ def complete(registry: Registry, context: CommandContext, line: str) -> list[Com
         LOG.warning("nothing offered for /%s: %s", command.slash, error.message)
         return []
     return [Completion(prefix + offer, offer, "") for offer in offered]
+
+
+def cost_of_line(registry: Registry, context: CommandContext, line: str) -> str:
+    """What a typed line would make the next request write to the prompt cache again; "" if nothing."""
+    word, _, rest = line.strip().removeprefix("/").partition(" ")
+    command = registry.by_slash(word)
+    return command.cost(context, rest.strip()) if command is not None and command.cost is not None else ""
 
 
 def _matching(registry: Registry, word: str) -> list[Command]:

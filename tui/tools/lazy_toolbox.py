@@ -54,6 +54,12 @@ class LazyToolbox:
         """Definitions to offer."""
         return built_in_schemas() if self._built is None else self._built.schemas()
 
+    def schemas_if(self, name: str, *, enabled: bool) -> tuple[ToolSchema, ...]:
+        """Definitions that would be offered if a tool were turned on or off."""
+        if self._built is not None:
+            return self._built.schemas_if(name, enabled=enabled)
+        return tuple(schema for schema in built_in_schemas() if enabled or schema.name != name)
+
     async def run(self, call: ToolCallBlock, run: ToolRun) -> ToolResultBlock:
         """Run one call to its end."""
         return await self.toolbox.run(call, run)

@@ -89,10 +89,19 @@ class Toolbox:
 
     def enable(self, name: str, *, enabled: bool) -> None:
         """Offer a tool to models, or not, while the program runs. A server's name means all its tools."""
-        names = {schema.name for source, schema in self._all() if name in (schema.name, source)}
+        names = self._named(name)
         if not names:
             raise UsageError(f"There is no tool `{name}`.")
         self.disabled = self.disabled - names if enabled else self.disabled | names
+
+    def schemas_if(self, name: str, *, enabled: bool) -> tuple[ToolSchema, ...]:
+        """Definitions that would be offered after ``enable``."""
+        names = self._named(name)
+        disabled = self.disabled - names if enabled else self.disabled | names
+        return tuple(schema for _, schema in self._all() if schema.name not in disabled)
+
+    def _named(self, name: str) -> set[str]:
+        return {schema.name for source, schema in self._all() if name in (schema.name, source)}
 
     async def ready(self) -> None:
         """Start the MCP servers; returns within their start limits, whether they started or not."""

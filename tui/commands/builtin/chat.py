@@ -59,10 +59,15 @@ async def _skip(context: CommandContext, _: str) -> None:
 
 
 async def _retry(context: CommandContext, argument: str) -> None:
-    before = context.services.cache.before_change()
-    await context.services.chat.retry(_turn(context), argument)
-    if argument and (cost := context.services.cache.after_change(before)):
+    turn, cost = _turn(context), _cost_of_retry(context, argument)
+    await context.services.chat.retry(turn, argument)
+    if cost:
         context.screen.say(cost)
+
+
+def _cost_of_retry(context: CommandContext, argument: str) -> str:
+    turn = context.screen.chosen_turn()
+    return context.services.models.cost_of_name(argument, turn_id=turn) if argument and turn else ""
 
 
 async def _retry_with(context: CommandContext, _: str) -> None:
@@ -162,6 +167,7 @@ COMMANDS = (
         help="Send the prompt again, optionally to another model or level; the first answer is kept on its branch.",
         group=Group.CHAT,
         run=_retry,
+        cost=_cost_of_retry,
         keys=("r",),
         scope=CommandScope.TRANSCRIPT,
         argument=Argument(usage="[NAME/LEVEL]", complete=_model_names),

@@ -73,6 +73,17 @@ async def _tools(context: CommandContext, argument: str) -> None:
         await context.screen.show(View.TOOLS)
 
 
+def _cost_of_tools(context: CommandContext, argument: str) -> str:
+    action, _, name = argument.partition(" ")
+    if action not in ("on", "off") or not name.strip():
+        return ""
+    return context.services.tools.cost_of_enabling(name.strip(), enabled=action == "on")
+
+
+def _cost_of_uncompress(context: CommandContext, _: str) -> str:
+    return context.services.cache.cost_of_uncompressing()
+
+
 async def _mcp(context: CommandContext, _: str) -> None:
     rows = [
         f"- **{row.name}** {row.state}, {count(row.tools, 'tool')} {row.detail}"
@@ -140,6 +151,7 @@ COMMANDS = (
         help="Send the whole history again.",
         group=Group.CONTEXT,
         run=_uncompress,
+        cost=_cost_of_uncompress,
         example="/uncompress",
     ),
     Command(
@@ -149,6 +161,7 @@ COMMANDS = (
         help="List the tools that the model may call; `on NAME` and `off NAME` switch one.",
         group=Group.TOOLS,
         run=_tools,
+        cost=_cost_of_tools,
         argument=Argument(usage="[on|off NAME]"),
         example="/tools",
     ),

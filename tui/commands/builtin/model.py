@@ -8,7 +8,7 @@ from tui.catalog.model_spec import parse_asked, require_asked, split_asked
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Argument, Command, CommandScope, Group
 from tui.domain.counting import count
-from tui.domain.errors import UsageError
+from tui.domain.errors import PonderError, UsageError
 
 
 def _names(context: CommandContext, typed: str) -> Iterable[str]:
@@ -26,20 +26,40 @@ def _levels(context: CommandContext, typed: str) -> Iterable[str]:
     return [row.label for row in context.services.models.levels() if row.label.startswith(typed.lower())]
 
 
+def _asked_name(argument: str) -> str:
+    """The model and level of ``NAME --thinking-budget=N`` as one name; raises ConfigError for a wrong budget."""
+    name, _, flag = argument.partition("--thinking-budget")
+    name = name.strip()
+    if not flag:
+        return name
+    asked = require_asked(flag.lstrip("= ").strip())
+    return f"{split_asked(name)[0]}/{asked}" if name else str(asked)
+
+
+def _cost_of_model(context: CommandContext, argument: str) -> str:
+    try:
+        return context.services.models.cost_of_name(_asked_name(argument)) if argument else ""
+    except PonderError:  # not typed to its end yet
+        return ""
+
+
+def _cost_of_level(context: CommandContext, argument: str) -> str:
+    row = next((row for row in context.services.models.levels() if row.label == argument.lower()), None)
+    if parse_asked(argument) is not None:
+        return context.services.models.cost_of_name(argument)
+    return "" if row is None or row.current else context.services.models.cost_of_name(str(row.asked))
+
+
 async def _set_model(context: CommandContext, argument: str) -> None:
     if not argument:
         await context.screen.show(View.MODELS)
         return
-    name, _, flag = argument.partition("--thinking-budget")
-    name = name.strip()
+    name = argument.partition("--thinking-budget")[0].strip()
     if name == "info" or name.startswith("info "):
         page = context.services.models.model_info(name.removeprefix("info").strip())
         await context.screen.show(View.TEXT, f"Model\n{page}")
         return
-    if flag:
-        asked = require_asked(flag.lstrip("= ").strip())
-        name = f"{split_asked(name)[0]}/{asked}" if name else str(asked)
-    context.screen.say(await context.services.models.set_model(name))
+    context.screen.say(await context.services.models.set_model(_asked_name(argument)))
 
 
 async def _set_level(context: CommandContext, argument: str) -> None:
@@ -100,6 +120,7 @@ COMMANDS = (
         help="Choose the model, with a level or budget; alone it opens the picker, `info` shows its facts.",
         group=Group.MODEL,
         run=_set_model,
+        cost=_cost_of_model,
         argument=Argument(usage="NAME[/LEVEL]", complete=_names),
         example="/model anthropic/claude-opus-5-5/high",
     ),
@@ -119,6 +140,7 @@ COMMANDS = (
         help="none, low, med, high, a budget in tokens (16k), or a word from the picker (on, off, minimal).",
         group=Group.MODEL,
         run=_set_level,
+        cost=_cost_of_level,
         argument=Argument(usage="LEVEL|N", complete=_levels),
         example="/thinking high",
     ),

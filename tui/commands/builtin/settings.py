@@ -38,13 +38,27 @@ def _profiles(context: CommandContext, typed: str) -> Iterable[str]:
 
 
 async def _set(context: CommandContext, argument: str) -> None:
-    key, _, value = argument.replace("=", " ", 1).partition(" ")
+    key, value = _key_and_value(argument)
     if not key:
         await context.screen.show(View.SETTINGS)
-    elif not value.strip():
+    elif not value:
         await context.screen.show(View.SETTINGS, key)
     else:
-        context.screen.say(await context.services.settings.assign(key, value.strip()))
+        context.screen.say(await context.services.settings.assign(key, value))
+
+
+def _cost_of_set(context: CommandContext, argument: str) -> str:
+    key, value = _key_and_value(argument)
+    return context.services.settings.cost_of_value(key, value) if value else ""
+
+
+def _key_and_value(argument: str) -> tuple[str, str]:
+    key, _, value = argument.replace("=", " ", 1).partition(" ")
+    return key, value.strip()
+
+
+def _cost_of_unset(context: CommandContext, argument: str) -> str:
+    return context.services.settings.cost_of_unset(argument)
 
 
 async def _unset(context: CommandContext, argument: str) -> None:
@@ -63,6 +77,17 @@ async def _system(context: CommandContext, argument: str) -> None:
         context.screen.say(await context.services.settings.unassign("generation.system"))
     else:
         context.screen.say(await context.services.settings.assign("generation.system", argument))
+
+
+def _cost_of_system(context: CommandContext, argument: str) -> str:
+    if argument == "none":
+        return context.services.settings.cost_of_unset("generation.system")
+    return context.services.settings.cost_of_value("generation.system", argument) if argument else ""
+
+
+def _cost_of_profile(context: CommandContext, argument: str) -> str:
+    action, _, name = argument.partition(" ")
+    return context.services.settings.cost_of_profile(name.strip()) if action == "load" and name.strip() else ""
 
 
 async def _profile(context: CommandContext, argument: str) -> None:
@@ -104,6 +129,7 @@ COMMANDS = (
         help="Set KEY to VALUE for this session (`ui` settings are saved); alone it opens the list of all settings.",
         group=Group.PROGRAM,
         run=_set,
+        cost=_cost_of_set,
         argument=Argument(usage="KEY VALUE", complete=_settings),
         example="/set reasoning.stripFromContext all",
     ),
@@ -114,6 +140,7 @@ COMMANDS = (
         help="Remove KEY from this session; config, profile and model apply again.",
         group=Group.PROGRAM,
         run=_unset,
+        cost=_cost_of_unset,
         argument=Argument(usage="KEY", required=True, complete=_set_keys),
         example="/unset reasoning.stripFromContext",
     ),
@@ -133,6 +160,7 @@ COMMANDS = (
         help="Show or set the system prompt; `none` removes it.",
         group=Group.CONTEXT,
         run=_system,
+        cost=_cost_of_system,
         argument=Argument(usage="[TEXT]"),
         example="/system You answer in one sentence.",
     ),
@@ -143,6 +171,7 @@ COMMANDS = (
         help="Save, load, list, show or delete a model, level and settings under a name.",
         group=Group.MODEL,
         run=_profile,
+        cost=_cost_of_profile,
         argument=Argument(usage="save|load|list|show|delete NAME", complete=_profiles, reads_files=True),
         example="/profile load kimi",
     ),

@@ -19,7 +19,7 @@ from textual.markup import escape
 from textual.message import Message
 from textual.widgets import Static
 
-from tui.commands.registry import Completion, complete, is_command
+from tui.commands.registry import Completion, complete, cost_of_line, is_command
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
@@ -144,6 +144,8 @@ class InputArea(Vertical):
         self._composer = composer
         self._draft = draft
         self._rule: Sequence[str] = ()
+        self._cost = ""
+        """What the typed command costs."""
         self._popup: Popup | None = None
         """Created when there is first a completion."""
         self._status = status
@@ -196,6 +198,7 @@ class InputArea(Vertical):
             self._offer_from_thread(text, partial(mention_rows, mention, self._services.drafts.complete_path))
         else:
             self._offer(())
+        self._show_cost(text)
         self._draft.keep()
         self._measure_draft()
 
@@ -206,9 +209,33 @@ class InputArea(Vertical):
     def show_rule(self, parts: Sequence[str], *, editing: bool) -> None:
         """Show parts on the line above the composer; in the warning colour while an earlier prompt is edited."""
         self._rule = parts
-        self.set_class(bool(parts), "-titled")
         self.set_class(editing, "-editing")
         self._draw_rule()
+
+    def _show_cost(self, text: str) -> None:
+        """Say on the same line what a typed command makes the next request write to the prompt cache again."""
+        if not is_command(text):
+            self._set_cost("")
+        elif self._reads_files(text):
+            self._find_cost_in_thread(text)
+        else:
+            self._set_cost(self._cost_of(text))
+
+    def _set_cost(self, cost: str) -> None:
+        if cost != self._cost:
+            self._cost = cost
+            self._draw_rule()
+
+    def _cost_of(self, text: str) -> str:
+        if not self._services.chat.has_session:
+            return ""
+        return cost_of_line(self._ui_services.registry, self._ui_services.context(), text)
+
+    @work(exclusive=True, group="cost")
+    async def _find_cost_in_thread(self, text: str) -> None:
+        cost = await asyncio.to_thread(self._cost_of, text)
+        if self._composer.text == text:
+            self._set_cost(cost)
 
     def on_resize(self) -> None:
         """Redraw the rule and refit the composer for the new width."""
@@ -216,8 +243,12 @@ class InputArea(Vertical):
         self.call_after_refresh(self._composer.fit_height)
 
     def _draw_rule(self) -> None:
-        """The first part gives the state, the last how to leave it; on narrow screens those between are dropped."""
-        parts = list(self._rule)
+        """The first part gives the state, the last how to leave it; on narrow screens those between are dropped.
+
+        The cost of a typed command comes first: the state was said before it was typed.
+        """
+        parts = [self._cost, *self._rule] if self._cost else list(self._rule)
+        self.set_class(bool(parts), "-titled")
         while len(parts) > 2 and len(" · ".join(parts)) > self.size.width - 4:
             parts.pop(-2)
         text = escape(f" {' · '.join(parts)} ") if parts else ""

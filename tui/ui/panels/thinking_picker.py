@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from tui.catalog.model_spec import require_asked
+from tui.catalog.model_spec import parse_asked, require_asked
 from tui.domain.cost import money
 from tui.domain.errors import PonderError
 from tui.domain.listing import LevelInfo
@@ -96,7 +96,8 @@ class ThinkingPicker(Static, can_focus=True):
             return
         width = max(14, self._width)
         cost = self._cost_of_turn()
-        native = Content.styled(one_line(self._native(), width), "$muted-text" if self._typed else "$foreground")
+        style = "$muted-text" if self._row() is None else "$foreground"
+        native = Content.styled(one_line(self._native(), width), style)
         hint = self._hint(width, 1)
         lines = [self._levels(), native]
         if cost and width >= WIDE:
@@ -112,7 +113,7 @@ class ThinkingPicker(Static, can_focus=True):
     def _cost_of_turn(self) -> str:
         """``≈ $0.31 a turn``, at the usual length; "" if unknown."""
         row = self._row()
-        dollars = self._service.cost_of_turn(row) if row is not None and not self._typed else None
+        dollars = self._service.cost_of_turn(row) if row is not None else None
         return "" if dollars is None else f"≈ {money(dollars)} a turn"
 
     def _levels(self) -> Content:
@@ -131,23 +132,27 @@ class ThinkingPicker(Static, can_focus=True):
 
     def _native(self) -> str:
         row = self._row()
-        if self._typed or row is None:
-            return "tokens; enter selects it" if self._typed else ""
+        if row is None:
+            return "not a number of tokens" if self._typed else ""
         return f"→ {row.native}"
 
     def _hint(self, width: int, rows: int) -> Content:
         row = self._row()
         warnings = self._plan.warnings if row is not None and row.current else ()
         warning = row.warning if row is not None and row.warning else warnings[0] if warnings else ""
-        if warning and not self._typed:
+        if warning:
             return Content.styled(one_line(f"! {warning}", width * rows), "$warning")
-        if row is not None and not row.current and not self._typed:
+        if row is not None and not row.current:
             cost = self._service.cost_of_level(row, brief=width < WHOLE_COST)
             if cost:
                 return Content.styled(one_line(cost, width * rows), "$muted-text")
-        return Content.styled("16k: a budget" if self.has_focus and not self._typed else "", "$muted-text")
+        hint = "enter selects it" if self._typed else "16k: a budget" if self.has_focus else ""
+        return Content.styled(hint, "$muted-text")
 
     def _row(self) -> LevelInfo | None:
+        if self._typed:
+            asked = parse_asked(self._typed)
+            return None if asked is None else self._service.level(asked)
         return self._rows[self._at] if self._at < len(self._rows) else None
 
     def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - Textual's
