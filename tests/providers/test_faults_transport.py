@@ -77,6 +77,30 @@ async def test_T05_a_reset_says_how_far_it_came(client: Client, wire: str) -> No
     assert "bytes" in outcome.error.message
 
 
+@wires
+@pytest.mark.parametrize("broken", ["rst", "eof", "cut_chunk", "bad_chunk", "garbage"])
+async def test_T05_a_connection_that_breaks_after_the_end_of_the_answer_is_no_fault(
+    client: Client, wire: str, broken: str
+) -> None:
+    async with FaultServer([[SAY, {"end": 1}, {broken: 1}]], wire) as server:
+        outcome = await client.ask(server, wire)
+    assert (outcome.error, outcome.text, outcome.complete) == (None, "one two three four five", True)
+
+
+@wires
+async def test_T17_bytes_without_end_after_the_end_of_the_answer_do_not_keep_it_open(client: Client, wire: str) -> None:
+    async with FaultServer([[SAY, {"end": 1}, {"ping": [0.05, 100_000]}]], wire) as server:
+        outcome = await client.ask(server, wire)
+    assert (outcome.error, outcome.text, outcome.complete) == (None, "one two three four five", True)
+
+
+@wires
+async def test_T21_a_flood_after_the_end_of_the_answer_is_no_fault(client: Client, wire: str) -> None:
+    async with FaultServer([[SAY, {"end": 1}, {"raw": "x" * 40_000}]], wire) as server:
+        outcome = await client.ask(server, wire, limits=replace(PATIENT, stream_bytes=20_000))
+    assert (outcome.error, outcome.text, outcome.complete) == (None, "one two three four five", True)
+
+
 @pytest.mark.parametrize(("status", "secure"), [(400, False), (401, True), (413, False), (413, True)])
 async def test_T05_an_answer_before_a_reset_during_the_upload_is_read(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, secure: bool

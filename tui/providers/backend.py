@@ -287,7 +287,7 @@ async def _batches(target: Target, answer: HttpResponse, limits: Limits) -> Asyn
                 yield batch
             if reader.fault is not None and not finished:
                 break
-            if finished or decoder.complete:
+            if finished or (decoder.complete and (batch or not answer.deadlines.has_end_come)):
                 answer.deadlines.end_came(DRAIN_S if finished else limits.after_end_s)
     if not finished:
         batch = _closing_events(reader, target, beginning, answer.received)

@@ -65,7 +65,7 @@ class Deadlines:
         self._loop = asyncio.get_running_loop()
         self._began = self._last_event = self._wait_began = self._clocks_compared = self._loop.time()
         self._clock_offset = wall() - self._began
-        self._end_within_s: float | None = None
+        self._end_by: float | None = None
         self._waiting: Waiting | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -75,8 +75,13 @@ class Deadlines:
 
     def end_came(self, within_s: float) -> None:
         """Note that the end marker came; the rest of the body may take ``within_s`` seconds."""
-        self._end_within_s = within_s
+        self._end_by = self._loop.time() + within_s
         self.rest()  # this deadline may be nearer than the timer
+
+    @property
+    def has_end_come(self) -> bool:
+        """Whether the response is complete, whatever happens to the rest of the body."""
+        return self._end_by is not None
 
     def watch(self, waiting: Waiting) -> None:
         """Watch a wait: the nearest deadline ends it with a ProviderError or DeadlineExceeded."""
@@ -97,8 +102,8 @@ class Deadlines:
     def _nearest(self) -> tuple[float, str]:
         limits = self._limits
         deadlines = [(max(self._wait_began, self._clocks_compared) + self._look_every_s, "look")]
-        if self._end_within_s is not None:
-            deadlines.append((self._wait_began + self._end_within_s, "end"))
+        if self._end_by is not None:
+            deadlines.append((self._end_by, "end"))
             return min(deadlines)
         if limits.idle_s:
             deadlines.append((self._wait_began + limits.idle_s, "idle"))

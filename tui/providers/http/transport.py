@@ -144,6 +144,8 @@ class HttpResponse:
                     continue
                 if room:
                     yield chunk[:room]
+                if self.deadlines.has_end_come:
+                    return
                 raise ProviderError(
                     ErrorKind.TOO_LARGE, f"{self._route.server} sent more than {cap // 1024:,} KB, which is too large."
                 )
@@ -154,6 +156,8 @@ class HttpResponse:
         except DeadlineExceeded:
             return None
         except transport_errors() as fault:
+            if self.deadlines.has_end_come:
+                return None
             progress = f"after {count(self.received, 'byte')}" if self.received else "before the answer began"
             raise _translated(fault, self._route, progress=progress) from None
         self.ended = raw is None
