@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from tests.patience import PATIENCE_S
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
 from tui.app.program import Program
@@ -54,7 +55,7 @@ class House:
 
 async def heard_until(subscription: Subscription[Stamped], *kinds: type) -> list[AppEvent]:
     heard: list[AppEvent] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         async for batch in subscription.batches(0):
             heard += [stamped.event for stamped in batch]
             if any(isinstance(event, kinds) for event in heard):

@@ -19,6 +19,7 @@ from tests.app.screen_stage import screen
 from tests.app.stage import House, config, heard_until, house
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
+from tests.patience import PATIENCE_S
 from tests.ui.stage import until
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import BudgetReached
@@ -265,7 +266,7 @@ async def start(home: Path, *arguments: str) -> asyncio.subprocess.Process:
 
 async def run(home: Path, *arguments: str) -> tuple[int | None, str, str]:
     process = await start(home, *arguments)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         out, err = await process.communicate()
     return process.returncode, out.decode(), err.decode()
 
@@ -275,7 +276,7 @@ async def test_two_windows_share_the_day_and_a_kill_loses_nothing(tmp_path: Path
     async with FaultServer([hanging, ANSWER], bill=USED, honest=True, own_ids=True) as server:
         configure(tmp_path, server, "day = 0.15")
         first = await start(tmp_path, "-p", "Why?", "--no-tools")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while not server.seen:  # the request is on its way, and its answer never ends
                 await asyncio.sleep(0.01)
         code, out, err = await run(tmp_path, "-p", "Another?", "--no-tools")

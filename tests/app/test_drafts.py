@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.stage import house
+from tests.patience import PATIENCE_S
 from tui.app.attachments import MAX_TEXT, complete_path, read_attachment
 from tui.app.user_state import MOST_PROMPTS, MOST_RECENT, UserState
 from tui.domain.blocks import ImageBlock, TextBlock
@@ -177,7 +178,7 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", writer, str(tmp_path / "memory.json"), name], cwd=ROOT)
         for name in ("a", "b", "c")
     ]
-    assert [process.wait(50) for process in running] == [0, 0, 0]
+    assert [process.wait(PATIENCE_S) for process in running] == [0, 0, 0]
     assert len(set(UserState(tmp_path / "memory.json").prompts)) == 30
 
 

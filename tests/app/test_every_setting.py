@@ -19,6 +19,7 @@ from tests.app.stage import config
 from tests.catalog.asking import CATALOG
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
+from tests.patience import PATIENCE_S
 from tests.ui.stage import until
 from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock
 from tui.domain.events import (
@@ -65,7 +66,7 @@ class Ran:
         await self.screen.ask("Why?")
         return self.body()
 
-    async def events(self, words: str, *until_one: type[AppEvent], within: float = 20.0) -> list[AppEvent]:
+    async def events(self, words: str, *until_one: type[AppEvent], within: float = PATIENCE_S) -> list[AppEvent]:
         """What happens until the turn ends, waits to be tried again, or until one of these."""
         last = (TurnFinished, TurnFailed, RetryScheduled, *until_one)
         chat = self.screen.house.services.chat
@@ -173,7 +174,7 @@ def failure(words: str) -> Observe:
 
     async def observe(ran: Ran) -> object:
         # Nothing comes while the setting has its default; only what must come is worth a long wait.
-        heard = await ran.events("Why?", within=20.0 if ran.is_set else 0.5)
+        heard = await ran.events("Why?", within=PATIENCE_S if ran.is_set else 0.5)
         errors = [event.error for event in heard if isinstance(event, RetryScheduled | TurnFailed)]
         return any(words in error.message for error in errors)
 

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 
 def price(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "tui", "price", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
         env={**os.environ, "PONDER_HOME": str(home)},
     )

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 
 def test_a_closed_pipe_ends_a_command_quietly() -> None:
     with subprocess.Popen(
@@ -48,7 +50,7 @@ def test_output_that_cannot_be_written_is_one_sentence(words: list[str]) -> None
 def test_a_low_limit_of_open_files_is_raised_or_told(words: list[str], limit: str, code: int, tmp_path: Path) -> None:
     command = ["bash", "-c", f'ulimit {limit}; exec "$@"', "bash", sys.executable, "-m", "tui", *words]
     surroundings = {**os.environ, "PONDER_HOME": str(tmp_path / "ponder")}
-    done = subprocess.run(command, env=surroundings, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, env=surroundings, capture_output=True, timeout=PATIENCE_S, check=False)
     told = b"ponder: the limit of open files is 12, which is too low. Raise it: `ulimit -n 256`.\n"
     assert (done.returncode, done.stderr) == (code, told if code else b"")
 

@@ -10,8 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 
+from tests.patience import PATIENCE_S
+
 DONE = object()
-PATIENCE_S = 50.0
 
 
 class _Server(ThreadingHTTPServer):

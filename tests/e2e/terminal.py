@@ -20,9 +20,8 @@ from typing import Any
 import pyte
 
 from tests import prefork
+from tests.patience import PATIENCE_S
 
-PATIENCE_S = 60.0
-"""How long anything may take before a test gives up; the machine may be busy."""
 LATE_S = 3.0
 """Seconds without output after which nothing more comes from a program that has ended."""
 

@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_two_windows import PONDER, READY
+from tests.patience import PATIENCE_S
 from tui.providers.model_lists import ListCache, Listing
 
 
@@ -34,7 +35,9 @@ def test_a_listed_name_is_not_split_without_a_screen(home: Path, asked: str, sen
         model.say("Yes.")
         model.finish()
         words = [*PONDER, "-p", "Hello", "-m", asked]
-        done = subprocess.run(words, env=environment(home), capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(
+            words, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S, check=True
+        )
         assert done.stdout == "Yes.\n"
         [body] = model.bodies
         assert isinstance(body, dict)

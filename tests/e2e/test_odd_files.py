@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.terminal import Terminal, environment
+from tests.patience import PATIENCE_S
 from tests.unprivileged import bits_are_obeyed, obey_permission_bits
 
 PONDER = [sys.executable, "-m", "tui"]
 READY = "enter send"
-PATIENCE_S = 60
 
 
 def fifo(path: Path) -> None:

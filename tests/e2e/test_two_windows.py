@@ -13,6 +13,7 @@ from typing import Any
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_editing import exchange
+from tests.patience import PATIENCE_S
 
 PONDER = [sys.executable, "-m", "tui"]
 READY = "enter send"
@@ -133,7 +134,7 @@ def test_theme_and_sidebar_are_as_they_were_left(tmp_path: Path) -> None:
 
 def deleted_forever(home: Path, session: str) -> subprocess.CompletedProcess[str]:
     words = [*PONDER, "sessions", "delete", "--forever", session]
-    return subprocess.run(words, env=environment(home), capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(words, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 def test_a_session_with_a_running_turn_is_not_deleted_forever(tmp_path: Path) -> None:
@@ -141,11 +142,11 @@ def test_a_session_with_a_running_turn_is_not_deleted_forever(tmp_path: Path) ->
         model.configure(tmp_path)
         running = subprocess.Popen([*PONDER, "-p", "Which one?"], env=environment(tmp_path), stdout=subprocess.PIPE)
         with running:
-            assert model.asked.acquire(timeout=60)
+            assert model.asked.acquire(timeout=PATIENCE_S)
             refused = deleted_forever(tmp_path, "Which one?")
             model.say("This one.")
             model.finish()
-            assert running.communicate(timeout=60)[0] == b"This one.\n"
+            assert running.communicate(timeout=PATIENCE_S)[0] == b"This one.\n"
         assert refused.returncode == 2
         assert "is open in another window, so it was not deleted. Close it there first." in refused.stderr
         assert titles(tmp_path) == ["Which one?"]
@@ -155,5 +156,5 @@ def test_a_session_with_a_running_turn_is_not_deleted_forever(tmp_path: Path) ->
 
 def titles(home: Path) -> list[str]:
     words = [*PONDER, "sessions", "list", "--json"]
-    done = subprocess.run(words, env=environment(home), capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(words, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     return [json.loads(row)["title"] for row in done.stdout.splitlines()]

@@ -14,7 +14,7 @@ from types import TracebackType
 
 import pytest
 
-PATIENCE_S = 25.0
+from tests.patience import PATIENCE_S
 
 
 class Tmux:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.providers.more_strangers import Cutting
 from tests.providers.strangers import Claudelike, serving
 
@@ -29,7 +30,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def _ponder(environment: dict[str, str], *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [*PONDER, *arguments], input=stdin, env=environment, capture_output=True, timeout=40, check=False
+        [*PONDER, *arguments], input=stdin, env=environment, capture_output=True, timeout=PATIENCE_S, check=False
     )
 
 
@@ -53,7 +54,13 @@ def test_a_relative_home_is_below_the_current_folder_and_keeps_sessions(
     environment["PONDER_HOME"] = home
     for words, said in ((["-p", "Hello", "-m", "demo/fast"], b""), (["-p", "more", "-c", "-m", "demo/fast"], b"")):
         done = subprocess.run(
-            [*PONDER, *words], input=b"", env=environment, cwd=tmp_path, capture_output=True, timeout=40, check=False
+            [*PONDER, *words],
+            input=b"",
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
         assert (done.returncode, done.stderr) == (0, said)
     with closing(sqlite3.connect(tmp_path / home / "data" / "sessions.db")) as connection:
@@ -76,7 +83,7 @@ def test_an_answer_that_is_kept_nowhere_says_so_and_is_1(environment: dict[str, 
     }
     done = subprocess.run(
         [sys.executable, "-c", UNKNOWN_USER, "-p", "Hello", "-m", "demo/fast"],
-        input=b"", env=environment, cwd=tmp_path, capture_output=True, timeout=40, check=False,
+        input=b"", env=environment, cwd=tmp_path, capture_output=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout[:10]) == (1, b"## Welcome")
     assert b"ponder: NOT SAVED: No home folder was found" in done.stderr
@@ -178,7 +185,7 @@ def test_ctrl_c_is_130_at_once_and_the_session_keeps_what_came(
     while "".join(line["text"] for line in lines if line["type"] == "text")[:16] != "# What an answer":
         lines.append(json.loads(slow.stdout.readline()))
     slow.send_signal(signal.SIGINT)
-    rest, said = slow.communicate(timeout=20)
+    rest, said = slow.communicate(timeout=PATIENCE_S)
     result = json.loads(rest.splitlines()[-1])
     assert (slow.returncode, said) == (130, b"")
     assert (result["type"], result["finish"]) == ("result", "cancelled")
@@ -195,7 +202,7 @@ def test_ctrl_c_again_ends_it_at_once_and_what_was_saved_is_saved(
     while lines[-1]["type"] != "text":
         lines.append(json.loads(slow.stdout.readline()))
     database = Path(environment["PONDER_HOME"]) / "data" / "sessions.db"
-    with closing(sqlite3.connect(database, timeout=20, isolation_level=None)) as other:
+    with closing(sqlite3.connect(database, timeout=PATIENCE_S, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")  # ending in order has to wait for this
         while slow.poll() is None:
             slow.send_signal(signal.SIGINT)
@@ -213,7 +220,7 @@ def test_a_reader_that_leaves_is_130_and_nothing_is_said(slow: subprocess.Popen[
     slow.stdout.readline()
     slow.stdout.close()
     assert slow.stderr is not None
-    assert (slow.wait(timeout=20), slow.stderr.read()) == (130, b"")
+    assert (slow.wait(timeout=PATIENCE_S), slow.stderr.read()) == (130, b"")
 
 
 def test_stdin_is_context_whatever_bytes_it_holds(environment: dict[str, str]) -> None:
@@ -240,7 +247,7 @@ def test_a_locale_without_letters_changes_nothing(environment: dict[str, str]) -
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">/dev/full"])
 def test_closed_streams_are_no_traceback(closed: str, environment: dict[str, str]) -> None:
     command = f"{sys.executable} -m tui -p Hello -m demo/fast {closed}"
-    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, timeout=40, check=False)
+    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, timeout=PATIENCE_S, check=False)
     assert b"Traceback" not in done.stderr
     assert done.returncode == (1 if "full" in closed else 0)
 

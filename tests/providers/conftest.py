@@ -15,6 +15,7 @@ import pytest
 from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
 from tests.narrow import text_of
+from tests.patience import PATIENCE_S
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Target, ThinkingControls
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import TextBlock
@@ -120,7 +121,7 @@ class Client:
         asked: ChatRequest | None = None,
         backend: ProviderBackend | None = None,
         limits: Limits = PATIENT,
-        at_most_s: float = 50.0,
+        at_most_s: float = PATIENCE_S,
         **changes: Any,
     ) -> Outcome:
         """One request. It ends before any limit that is not the one tested, on a busy machine too."""

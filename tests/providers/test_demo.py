@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.clock import virtually
 from tests.providers.conftest import Outcome, plan, target
 from tests.validators import anthropic, chat, gemini, responses
 from tui.catalog.catalog import packaged_catalog
@@ -215,15 +216,18 @@ async def test_a_summary_and_a_title_can_be_had(demo: Demo) -> None:
     )
 
 
-async def test_the_pace_is_that_of_the_model_and_can_be_set(tmp_path: Path) -> None:
-    demo = Demo(tmp_path, speed=0.02)
-    taken = {}
-    for model in ("fast", "demo"):
-        began = time.monotonic()
+def test_the_pace_is_that_of_the_model_and_can_be_set(tmp_path: Path) -> None:
+    async def seconds(model: str, speed: float) -> float:
+        demo = Demo(tmp_path, speed)
+        began = asyncio.get_running_loop().time()
         await demo.ask(model, user("hello"))
-        taken[model] = time.monotonic() - began
-    await demo.backend.aclose()
-    assert taken["demo"] > taken["fast"]
+        taken = asyncio.get_running_loop().time() - began
+        await demo.backend.aclose()
+        return taken
+
+    usual = virtually(seconds("demo", 1.0))
+    assert usual > 2 * virtually(seconds("fast", 1.0))
+    assert virtually(seconds("demo", 0.5)) == pytest.approx(usual / 2)
 
 
 def test_every_model_of_the_demo_says_that_it_is_none() -> None:

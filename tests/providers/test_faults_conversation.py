@@ -19,6 +19,7 @@ from tests.fakes.stage import Follower
 from tests.fakes.toolbox import FakeToolbox
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
+from tests.patience import PATIENCE_S
 from tests.providers.conftest import Client
 from tests.providers.test_faults_engine import HastyClock, answer
 from tests.providers.test_faults_refusals import refusal
@@ -85,7 +86,7 @@ async def test_a_long_conversation_with_faults_stays_legal(client: Client, wire:
             stage = Follower(session, session.attach()[1])
             answers = [answer(await stage.say("Please echo hi.")), answer(await stage.say("And now?"))]
             await session.submit((TextBlock(text="This one is stopped."),))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 while len(server.seen) < 6:
                     await asyncio.sleep(0.005)
             await asyncio.sleep(0.05)

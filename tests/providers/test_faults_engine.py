@@ -19,6 +19,7 @@ from tests.fakes.stage import Follower, last_turn, spoken
 from tests.fakes.toolbox import FakeToolbox
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
+from tests.patience import PATIENCE_S
 from tests.providers.conftest import WIRES, Client, where
 from tests.providers.test_faults_refusals import refusal
 from tui.catalog.facts import Target
@@ -27,6 +28,7 @@ from tui.domain.events import AppEvent, AttemptReset, RetryScheduled, Streamed, 
 from tui.domain.messages import Role
 from tui.domain.stream import TextDelta
 from tui.domain.thinking import ModelSpec
+from tui.engine import runner
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
@@ -178,20 +180,20 @@ async def test_W17_a_malformed_call_is_asked_for_once_more(client: Client) -> No
 
 
 @wires
-async def test_cancel_at_random_points_returns_at_once_and_the_next_prompt_works(client: Client, wire: str) -> None:
-    dice, late = random.Random(5), []
+async def test_cancel_at_random_points_returns_at_once_and_the_next_prompt_works(
+    client: Client, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A request that does not end when it is cancelled is waited for: here for longer than the test may take.
+    monkeypatch.setattr(runner, "CANCEL_WITHIN_S", 10 * PATIENCE_S)
+    dice = random.Random(5)
     slow: list[Step] = [{"say": "text", "text": "one "}, {"sleep": 0.002}, {"say": "text", "text": "two "}, {"hold": 1}]
     async with FaultServer([slow], wire) as server, live(client, server) as stage:
         for _ in range(72):  # 500 over all wires
             await stage.session.submit((TextBlock(text="go"),))
             await asyncio.sleep(dice.random() * 0.008)
-            began = time.monotonic()
             await stage.session.cancel()
             await stage.until(TurnFinished, TurnFailed)
-            late.append(time.monotonic() - began)
         server.scripts = [FULL]
         events = await stage.say("and now?")
-    # Of 72 only those a busy machine held up are late, and a wait for the held line would be a second each.
-    assert sorted(late)[36] < 0.5
     assert answer(events) == "one two three four five"
     assert any(isinstance(event, Streamed) and isinstance(event.event, TextDelta) for event in events)

@@ -18,6 +18,7 @@ from tests.faultserver.egress import Canary, ForwardProxy, own_ca
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
+from tests.patience import PATIENCE_S
 from tests.providers.conftest import BRISK, PATIENT, WIRES, Client, request, where
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.deadlines import RESUMED, Deadlines, Limits
@@ -25,8 +26,6 @@ from tui.providers.http.deadlines import RESUMED, Deadlines, Limits
 SAY: Step = {"say": "text", "text": "one two three four five"}
 FULL: list[Step] = [{"say": "thinking", "text": "hm, let me see"}, SAY, {"end": 1}]
 wires = pytest.mark.parametrize("wire", WIRES)
-BUSY_S = 25.0
-"""What a busy machine may add to anything; a wait that should not be is longer."""
 
 
 @wires
@@ -267,17 +266,16 @@ async def test_T13_a_redirect_is_not_followed_and_its_place_named(client: Client
     assert f"`{elsewhere.url.removeprefix('http://')}/take`" in outcome.error.message
 
 
-async def test_T14_early_cancels_leave_the_next_request_quick(client: Client) -> None:
+async def test_T14_early_cancels_do_not_hold_up_the_next_request(client: Client) -> None:
     async with FaultServer([*[[{"hold": 1}]] * 60, FULL]) as server:
-        backend = client.backend()
+        # Without limits a connection that is not given back is never given back.
+        backend = client.backend(replace(PATIENT, header_s=0, private_header_s=0, idle_s=0, meaning_s=0, total_s=0))
         for number in range(60):
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.0004 * (number % 30)):
                     await client.ask(server, backend=backend)
         server.scripts = [FULL]
-        began = time.monotonic()
         outcome = await client.ask(server, backend=backend)
-        assert time.monotonic() - began < BUSY_S
     assert (outcome.error, outcome.text) == (None, "one two three four five")
 
 
@@ -388,7 +386,7 @@ async def test_cancelling_hangs_up_at_once(client: Client, wire: str) -> None:
         async with aclosing(backend.stream(where(wire, server.url), request())) as events:
             async for _ in events:
                 break
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while server.seen[0].closed_at is None:
                 await asyncio.sleep(0.002)
 

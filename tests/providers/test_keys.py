@@ -22,6 +22,7 @@ from urllib.parse import quote
 import orjson
 import pytest
 
+from tests.patience import PATIENCE_S
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import AuthStyle
 from tui.cli.main import main
@@ -235,7 +236,7 @@ def test_asking_the_keyring_starts_no_program() -> None:
     """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHON_KEYRING_BACKEND"}
     command = [sys.executable, "-c", source]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.stdout, done.stderr) == ("True True []\n", "")
 
 

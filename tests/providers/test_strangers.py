@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.stage import spoken
 from tests.fakes.toolbox import result
 from tests.key_canary import OWN_KEY
+from tests.patience import PATIENCE_S
 from tests.providers.conftest import Client, request
 from tests.providers.more_strangers import Ollamalike, OpenResponder, Responder, Stern, Tagged, Unsigned
 from tests.providers.odd_strangers import Bearing, Fussy, Handmade, Naming, Particular, Toolless, Unstreaming, Wrapping
@@ -80,7 +81,7 @@ def heard(home: Path, model: str, prompts: tuple[str, ...]) -> list[AppEvent]:
         return told
 
     try:
-        return asyncio.run(asyncio.wait_for(talk(), 40))
+        return asyncio.run(asyncio.wait_for(talk(), PATIENCE_S))
     finally:
         program.close()
 

@@ -16,6 +16,7 @@ from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 from platformdirs.windows import Windows
 
+from tests.patience import PATIENCE_S
 from tui.domain.errors import ConfigError
 from tui.settings.paths import Paths, find_paths
 from tui.settings.profiles import Profile, load_profile, profile_names, profile_toml, save_profile
@@ -31,7 +32,7 @@ def killed(path: Path, rounds: int) -> int:
         capture_output=True,
         text=True,
         check=True,
-        timeout=50,
+        timeout=PATIENCE_S,
     )
     return int(said.stdout)
 

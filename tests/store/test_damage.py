@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.store.stage import Stage, a_turn, open_stage, rich_turn
 from tui.domain.errors import StoreFull
 from tui.store.recovery import _TABLES
@@ -256,7 +257,7 @@ async def test_a_kill_during_a_repair_loses_nothing_that_could_be_read(tmp_path:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
         killed += done.returncode == -signal.SIGKILL
         stage = open_stage(folder)

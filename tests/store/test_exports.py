@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from tests.patience import PATIENCE_S
 from tests.store.stage import Stage, a_turn, answer, open_stage, prompt, rich_turn, thought
 from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionView
@@ -404,7 +405,7 @@ async def test_an_export_that_is_left_ends_and_leaves_no_file(stage: Stage, tmp_
     with pytest.raises(asyncio.CancelledError):
         await task
     left.set()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while list(folder.iterdir()):
             await asyncio.sleep(0.01)
     assert turns_read < 200

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.store.stage import Stage, a_turn, open_stage, rich_turn
 from tui.domain.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from tui.domain.messages import Turn
@@ -42,7 +43,7 @@ async def test_the_caller_never_looks_at_the_file_even_if_the_write_is_done_at_o
     def submit_and_wait(self: ThreadPoolExecutor, work: Callable[..., object], *args: object) -> Future[object]:
         future = submit(self, work, *args)
         if threading.current_thread() is caller:
-            future.exception(timeout=10)
+            future.exception(timeout=PATIENCE_S)
         return future
 
     def log_size(path: Path) -> int:

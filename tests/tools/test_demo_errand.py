@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.stage import House, house
+from tests.patience import PATIENCE_S
 from tests.validators import anthropic, chat, gemini, responses
 from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock
 from tui.domain.events import ApprovalAsked, ToolFinished, TurnFailed, TurnFinished
@@ -39,7 +40,7 @@ class Errand:
         """What the turn ends with; ``word`` answers, and None stops the turn instead."""
         _, subscription = self.house.services.chat.attach()
         await self.house.services.chat.submit((TextBlock(text=text),))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             async for batch in subscription.batches(0):
                 for stamped in batch:
                     match stamped.event:

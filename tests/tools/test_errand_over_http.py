@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tools.sandboxes import needs_sandbox
 from tests.tools.scripted_model import ScriptedModel, Step
 from tui.tools.permissions.permissions import NO_APPROVAL
@@ -61,7 +62,7 @@ def _ponder(
         capture_output=True,
         text=True,
         check=False,
-        timeout=50,
+        timeout=PATIENCE_S,
     )
 
 

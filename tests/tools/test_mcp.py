@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome, pictures, words
+from tests.patience import PATIENCE_S
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.listing import ServerInfo
 from tui.tools.mcp.servers import ENDED, SENT_TOO_MUCH, Server
@@ -143,11 +144,11 @@ async def test_an_error_with_the_number_of_a_closed_connection_is_only_an_error(
 async def test_a_server_that_changed_and_says_not_how_is_asked_again(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "changes"]}) as bench:
         (server,) = bench.toolbox.mcp.servers
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while not server._stale:
                 await asyncio.sleep(0.01)
         silent = asyncio.create_task(bench.call("mcp_fake__t", "session"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while _is_stale(server):
                 await asyncio.sleep(0.01)
         silent.cancel()
@@ -217,7 +218,7 @@ async def test_a_large_answer_to_a_call_that_was_cancelled_costs_little_too(tmp_
             call.cancel()
             await asyncio.wait({call})
         # Whether it was cancelled in time, or was ended for what it sent, the next call is answered.
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(PATIENCE_S):
             while (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed:
                 await asyncio.sleep(0.05)
         assert time.process_time() - before < 5
@@ -261,7 +262,7 @@ async def _over_http(around: Path) -> AsyncIterator[Bench]:
 
 
 async def _listening(port: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -274,7 +275,7 @@ async def _listening(port: int) -> None:
 
 async def test_an_answer_that_cannot_be_read_ends_its_call(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "unreadable"]}) as bench:
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(PATIENCE_S):
             result = outcome(await bench.call("mcp_fake__t", "once"))
         assert result == (False, "The MCP server `fake` refused: its answer cannot be read")
         assert [row.state for row in bench.toolbox.servers()] == ["ready"]
@@ -282,7 +283,7 @@ async def test_an_answer_that_cannot_be_read_ends_its_call(tmp_path: Path) -> No
 
 async def test_half_of_a_character_in_an_answer_costs_that_character(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "halves"]}) as bench:
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(PATIENCE_S):
             assert outcome(await bench.call("mcp_fake__t", "once")) == (True, _head(8, "t") + "a ? half")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome
+from tests.patience import PATIENCE_S
 
 pytest.importorskip("mcp")
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -84,7 +85,7 @@ async def test_everything_over_http(npm: Path, tmp_path: Path) -> None:
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 try:
                     _, writer = await asyncio.open_connection("127.0.0.1", port)

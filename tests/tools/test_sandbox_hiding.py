@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome
+from tests.patience import PATIENCE_S
 from tests.tools.sandboxes import every_sandbox
 from tui.tools.sandbox import guarded_entries
 from tui.tools.sandbox.sandbox import Kernel
@@ -44,7 +45,9 @@ async def test_no_folder_is_left_whose_configuration_git_obeys(
     bench, canary = _bench(tmp_path, kernel), tmp_path / "canary"
     text = outcome(await bench.call("shell", command=command.format(canary=canary)))[1]
     git = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CEILING_DIRECTORIES": str(tmp_path)}
-    subprocess.run(["git", "status"], cwd=bench.folder / entered, env=git, capture_output=True, check=False, timeout=30)
+    subprocess.run(
+        ["git", "status"], cwd=bench.folder / entered, env=git, capture_output=True, check=False, timeout=PATIENCE_S
+    )
     assert not canary.exists()
     assert "was renamed to `" in text
 
@@ -54,9 +57,11 @@ async def test_the_hostile_repository_of_these_tests_works_without_the_look(tmp_
     """Otherwise the test above could not fail."""
     bench, canary = _bench(tmp_path, kernel), tmp_path / "canary"
     command = REPOSITORY_IN_TWO.format(canary=canary)
-    subprocess.run(["bash", "-c", command], cwd=bench.folder, check=True, timeout=30)
+    subprocess.run(["bash", "-c", command], cwd=bench.folder, check=True, timeout=PATIENCE_S)
     git = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CEILING_DIRECTORIES": str(tmp_path)}
-    subprocess.run(["git", "status"], cwd=bench.folder / "a", env=git, capture_output=True, check=False, timeout=30)
+    subprocess.run(
+        ["git", "status"], cwd=bench.folder / "a", env=git, capture_output=True, check=False, timeout=PATIENCE_S
+    )
     assert canary.exists()
 
 
@@ -146,11 +151,11 @@ async def test_commands_side_by_side_do_not_pass_a_guarded_file_from_one_to_the_
 ) -> None:
     bench = _bench(tmp_path, kernel)
     bench.write("sub/one.txt", "")
-    wait = "for i in $(seq 60); do [ -e {0} ] && break; sleep 0.05; done"
+    wait = "for i in $(seq 2000); do [ -e {0} ] && break; sleep 0.05; done"
     first = f"echo evil > sub/.envrc; touch ready; {wait.format('go')}; mv sub/.envrc sub/x; touch done"
     second = f"touch go; {wait.format('done')}; {wait.format('over')}; mv sub/x sub/.envrc"
     one = asyncio.create_task(bench.call("shell", command=first))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while not (bench.folder / "ready").exists():
             await asyncio.sleep(0.02)
     two = asyncio.create_task(bench.call("shell", command=second))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import open_bench, outcome, words
+from tests.patience import PATIENCE_S
 from tests.tools.sandboxes import every_sandbox, needs_sandbox
 from tests.tools.scripted_model import ScriptedModel
 from tests.unprivileged import bits_are_obeyed, obey_permission_bits
@@ -118,7 +119,7 @@ def test_a_folder_without_permissions_hides_nothing(tmp_path: Path, mode: str) -
             capture_output=True,
             text=True,
             check=False,
-            timeout=50,
+            timeout=PATIENCE_S,
         )
         (result,) = model.results()
     assert (done.returncode, "not all were checked" in result) == (0, False), result

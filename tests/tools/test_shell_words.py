@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.patience import PATIENCE_S
 from tui.tools.permissions.shell_words import begins_with, is_readable, mentions, plain_words, prefix_to_offer
 
 BASH = shutil.which("bash")
@@ -102,7 +103,7 @@ def test_a_program_that_a_shell_starts_is_named_or_the_command_is_not_readable(t
         stdin=subprocess.DEVNULL,
         capture_output=True,
         cwd=folder,
-        timeout=20,
+        timeout=PATIENCE_S,
         check=False,
     )
     for name in set(log.read_text().split()):

@@ -12,6 +12,7 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
+from tests.patience import PATIENCE_S
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
 from tui.commands.builtin import registry
@@ -21,8 +22,6 @@ from tui.ui.app import PonderApp
 from tui.ui.theme.current_theme import CurrentTheme
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-PATIENCE_S = 90.0
-"""How long anything may take before a test gives up; the machine may be busy."""
 Sizes = tuple[int, int]
 
 
