@@ -20,7 +20,9 @@ async def agree(h: House) -> int:
     sent = h.services.tools.tools_sent()
     assert sent.tokens == metered == expect_some(h.view().meter).parts[Part.TOOLS]
     single = sum(row.tokens for row in h.services.tools.tools() if row.enabled)
-    if not sent.why_none:
+    if sent.why_none:
+        assert metered == 0
+    else:
         assert single + sent.shared == pytest.approx(metered, abs=len(h.services.tools.tools()))
     return metered
 

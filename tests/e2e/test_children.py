@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal import PATIENCE_S
 from tests.e2e.test_living import talking
+from tests.patience import PATIENCE_S
 
 CTRL_Y = "\x19"
 PAUSE_S = 0.4

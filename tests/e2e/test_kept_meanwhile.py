@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.loopback import Loopback
-from tests.e2e.terminal import PATIENCE_S, Terminal
+from tests.e2e.terminal import Terminal
 from tests.e2e.test_living import talking
+from tests.patience import PATIENCE_S
 from tui.ui.terminal.shutdown import RESTORE
 
 MANY = 1_500

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.loopback import Loopback
-from tests.e2e.terminal import ALTERNATE, PASTE, PATIENCE_S, Terminal, environment
+from tests.e2e.terminal import ALTERNATE, PASTE, Terminal, environment
 from tests.e2e.tmux import Tmux
+from tests.patience import PATIENCE_S
 from tui.ui.terminal.shutdown import RESTORE, restore_terminal
 
 PONDER = [sys.executable, "-m", "tui"]

@@ -183,7 +183,7 @@ def test_a_broken_frame_is_forgiven_once_the_end_came():
     ("body", "kind"),
     [
         ({"error": {"message": "Rate limit", "code": "rate_limit_exceeded"}}, ErrorKind.RATE_LIMIT),
-        ({"base_resp": {"status_code": 1004, "status_msg": "login fail"}, "choices": []}, None),
+        ({"base_resp": {"status_code": 1004, "status_msg": "login fail"}, "choices": []}, ErrorKind.AUTH),
         ({"hello": "world"}, ErrorKind.NOT_A_STREAM),
         ([1, 2], ErrorKind.NOT_A_STREAM),
     ],
@@ -191,7 +191,7 @@ def test_a_broken_frame_is_forgiven_once_the_end_came():
 def test_a_whole_body_without_an_answer_is_an_error(body, kind):
     with pytest.raises(ProviderError) as caught:
         WIRE.decoder(Quirks()).feed_whole(json.dumps(body).encode())
-    assert kind is None or caught.value.kind is kind
+    assert caught.value.kind is kind
 
 
 def test_a_refusal_is_classified_by_its_body():
