@@ -22,6 +22,7 @@ import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterable, Sequence
 from threading import Event
+from typing import TYPE_CHECKING
 
 from textual import constants, events
 from textual._parser import ParseError
@@ -33,6 +34,10 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 from tui.ui.terminal.background import LAST_PATIENCE_S, TerminalBackground, background_in, read_answers
+
+if TYPE_CHECKING:
+    from tui.ui.services import UiServices
+    from tui.ui.terminal.background import BackgroundQuestion
 
 ALTERNATE_KEYS = "\x1b[=4;2u"
 """Kitty's protocol: besides what Textual requests, report the key's letter on a Latin keyboard."""
@@ -216,7 +221,7 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Enable the keyboard and cluster modes too."""
         self._is_up = True
-        question = getattr(self._app, "question", None)
+        question: BackgroundQuestion | None = getattr(self._app, "question", None)
         if question is not None:
             self._owed += question.is_unanswered
             question.close()
@@ -233,9 +238,9 @@ class TerminalDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         """Reset what Textual leaves set: the pointer's shape, mouse reports in pixels, and a marked title."""
         self._is_up = False
-        ui_services = getattr(self._app, "ui_services", None)
+        ui_services: UiServices | None = getattr(self._app, "ui_services", None)
         if ui_services is not None:
-            ui_services.notifications.over()
+            ui_services.notifications.restore_title()
         if self._counts_clusters:
             self._counts_clusters = False
             self.write(CLUSTERS_OFF)
