@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import pytest
 from tests.app.billing_server import MODEL, BillingServer
 from tests.app.conftest import Run
 from tests.app.screen_stage import screen
-from tests.app.stage import config, house
+from tests.app.stage import House, config, heard_until, house
 from tests.ui.stage import until
 from tui.domain.cost import Cost
+from tui.domain.events import CompressionFinished
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-test-0123456789abcdef"}
 SHORT = (2, 0, 0, 1, 3, 0, 25, 0, 0, 1, 0)
@@ -120,6 +123,62 @@ async def test_a_question_without_tools_keeps_nothing(
     [charge] = server.charges
     assert charge.body.get("cache_control") == (None if ttl is None else {"type": "ephemeral", "ttl": ttl})
     assert json.loads(out)["cost"] == pytest.approx(server.dollars, abs=1e-6)
+
+
+@asynccontextmanager
+async def discussed(home: Path, server: BillingServer, level: str, ttl: str = "auto") -> AsyncIterator[House]:
+    """A conversation of five turns, of which two can be compressed."""
+    async with house(home, **{**prepare(home, server, ttl), "model": f"anthropic/{MODEL}/{level}"}) as h:
+        for number in range(5):
+            await h.say(f"Question {number}? " * 400)
+        yield h
+
+
+async def compress(h: House) -> CompressionFinished:
+    _, subscription = h.services.chat.attach()
+    await h.services.chat.compress("Keep the numbers.")
+    heard = await heard_until(subscription, CompressionFinished)
+    return next(event for event in heard if isinstance(event, CompressionFinished))
+
+
+async def test_a_summary_reads_the_conversation_from_the_cache(tmp_path: Path) -> None:
+    async with BillingServer((0,)) as server, discussed(tmp_path, server, "none") as h:
+        finished = await compress(h)
+        *_, last, summary = server.charges
+        assert not finished.error
+        assert h.view().compression is not None
+        assert h.services.chat.bill().cost.dollars == pytest.approx(server.dollars, abs=1e-9)
+    assert summary.body["tools"] == last.body["tools"]
+    assert summary.usage.read >= 0.95 * last.input
+    closing = summary.body["messages"][-1]["content"][-1]["text"]
+    assert "the part before the user's message that begins with “Question 2?" in closing
+    assert "The user asks that the summary heeds this: Keep the numbers." in closing
+    [run] = finished.runs
+    assert run.cost == pytest.approx(summary.dollars, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("level", "ttl"),
+    [("high", "auto"), ("none", "off")],
+    ids=["thinking costs more than the cache saves", "nothing is cached"],
+)
+async def test_a_summary_is_asked_for_apart_where_that_is_cheaper(level: str, ttl: str, tmp_path: Path) -> None:
+    async with BillingServer((0,)) as server, discussed(tmp_path, server, level, ttl) as h:
+        assert not (await compress(h)).error
+    summary = server.charges[-1].body
+    assert "tools" not in summary
+    assert len(summary["messages"]) == 1
+
+
+async def test_a_summary_that_became_something_else_is_asked_for_apart(tmp_path: Path) -> None:
+    async with BillingServer((0, 0, 0, 0, 0, 1, 0)) as server, discussed(tmp_path, server, "none") as h:
+        finished = await compress(h)
+        assert not finished.error
+        assert h.services.chat.bill().cost.dollars == pytest.approx(server.dollars, abs=1e-9)
+    in_place, apart = server.charges[-2:]
+    assert "tools" in in_place.body
+    assert "tools" not in apart.body
+    assert len(finished.runs) == 2
 
 
 async def test_the_inspector_says_where_the_marks_are(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ class FakeCompressor(Compressor):
     def __init__(self) -> None:
         """It needs no planner."""
 
-    def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
+    def prepare(self, ask: Ask, writer: Target, instruction: str, *, fits: bool = True) -> PendingCompression | None:
         finished = [turn for turn in ask.turns[:-1] if ask.view is None or turn.id not in ask.view.compressed_turns]
         if not finished:
             return None

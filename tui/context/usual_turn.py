@@ -91,6 +91,11 @@ def _thinking(sizes: Sequence[_TurnSize], asked: Asked, label: str) -> int:
     return _middle(scaled) if scaled else typical
 
 
+def typical_thinking(level: str) -> int:
+    """Return the tokens assumed for a level, named as answers record it, before it was used."""
+    return _typical(_asked_by(level))
+
+
 def _asked_by(level: str) -> Asked:
     if level in set(ThinkingLevel):
         return ThinkingLevel(level)

@@ -11,7 +11,7 @@ from tui.catalog.facts import Target
 from tui.context.compress import REAL_GAIN, CompressionLog, is_due, undo
 from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
 from tui.domain.counting import count
-from tui.domain.errors import ErrorKind, PonderError, ProviderError
+from tui.domain.errors import CompressionError, ErrorKind, PonderError, ProviderError
 from tui.domain.events import (
     AppEvent,
     CompressionChanged,
@@ -102,24 +102,26 @@ class Compaction:
         after = self._ports.planner.meter(ask)
         if shortened and before - after.effective >= before * ENOUGH_GAIN and not is_due(after):
             return True
-        if await self.now(ask, "", publish):
+        if await self.now(ask, "", publish, fits=False):
             return True
         bare = replace(ask, settings=replace(ask.settings, keep_turns=0))
-        return (ask.settings.keep_turns > 0 and await self.now(bare, "", publish)) or shortened
+        return (ask.settings.keep_turns > 0 and await self.now(bare, "", publish, fits=False)) or shortened
 
-    async def now(self, ask: Ask, instruction: str, publish: Publish) -> bool:
-        """Compress; True if the view changed. A failure changes nothing and is published."""
+    async def now(self, ask: Ask, instruction: str, publish: Publish, *, fits: bool = True) -> bool:
+        """Compress; True if the view changed. A failure changes nothing and is published.
+
+        ``fits`` is False if the provider refused the conversation as too long.
+        """
         before = self._ports.planner.meter(ask).effective
         requests = _SummaryRequests(ask.turns[-1].id if ask.turns else "")
         try:
             writer = self._writer(ask)
-            pending = self._ports.compressor.prepare(ask, writer, instruction)
+            pending = self._ports.compressor.prepare(ask, writer, instruction, fits=fits)
             if pending is None:
                 publish(CompressionFinished(before, before, error=_nothing_to_compress(ask.settings.keep_turns)))
                 return False
             publish(CompressionStarted(pending.turns, pending.before))
-            pending, answer = await self._summary(ask, writer, pending, requests)
-            view = self._ports.compressor.apply(ask, pending, answer)
+            view = await self._summarized(ask, writer, pending, requests)
         except asyncio.CancelledError:
             self._failed(before, "Cancelled.", requests, publish)
             raise
@@ -176,6 +178,19 @@ class Compaction:
             self._publish(CompressionChanged(view))
         return self._ports.planner.meter(replace(ask, view=view))
 
+    async def _summarized(
+        self, ask: Ask, writer: Target, pending: PendingCompression, requests: _SummaryRequests
+    ) -> CompressionView:
+        """The view with a summary. If the one asked for in the conversation cannot be used, one is asked for apart."""
+        pending, answer = await self._summary(ask, writer, pending, requests)
+        try:
+            return self._ports.compressor.apply(ask, pending, answer)
+        except CompressionError:
+            if not pending.in_place:
+                raise
+        pending, answer = await self._summary(ask, writer, self._ports.compressor.apart(pending), requests)
+        return self._ports.compressor.apply(ask, pending, answer)
+
     async def _summary(
         self, ask: Ask, writer: Target, pending: PendingCompression, requests: _SummaryRequests
     ) -> tuple[PendingCompression, Message]:
@@ -207,6 +222,9 @@ class Compaction:
                 continue
             now = self._ports.clock.now()
             decision = decide(failure, spent, partial=attempt.shown, draw=self._ports.draw(), now=now)
+            if pending.in_place and not isinstance(decision, Wait):
+                pending = self._ports.compressor.apart(pending)
+                continue
             if not isinstance(decision, Wait) or decision.needs_consent:
                 raise failure
             spent = replace(spent.failed(partial=attempt.shown), slept_s=spent.slept_s + decision.seconds)

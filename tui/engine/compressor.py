@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tui.catalog.facts import Target
 from tui.context import compress
+from tui.context.estimate import text_tokens
 from tui.domain.blocks import TextBlock
 from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.fast_dataclass import dataclass
@@ -28,6 +29,8 @@ class PendingCompression:
     turns: int
     before: int
     """Effective tokens before the compression."""
+    in_place: bool = False
+    """Whether the request is the conversation itself with an instruction at its end, so that it reads the cache."""
     plan: object
     """Private data of the compressor, passed back to it with the summary."""
 
@@ -49,14 +52,23 @@ class Compressor:
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
 
-    def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
-        """The summary request for ``writer``; None if nothing can be compressed."""
+    def prepare(self, ask: Ask, writer: Target, instruction: str, *, fits: bool = True) -> PendingCompression | None:
+        """The summary request for ``writer``; None if nothing can be compressed.
+
+        ``fits`` says whether the conversation with an instruction at its end fits into the window.
+        """
         made = self._plan(ask)
         if made is None:
             return None
         window = writer.facts.context_window
         limit = None if window is None else int(window * SHARE_FOR_READING)
-        return self._pending(_Notes(made=made, ask=ask, writer=writer, instruction=instruction, limit=limit))
+        notes = _Notes(made=made, ask=ask, writer=writer, instruction=instruction, limit=limit)
+        apart = self._pending(notes)
+        return self._in_place(notes, apart) if fits and self._is_cheaper_in_place(notes, apart) else apart
+
+    def apart(self, pending: PendingCompression) -> PendingCompression:
+        """The same compression with the conversation as data in a request of its own."""
+        return self._pending(_notes(pending))
 
     def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
         """What compressing now would save; None if nothing can be compressed."""
@@ -69,6 +81,8 @@ class Compressor:
     def smaller(self, pending: PendingCompression) -> PendingCompression | None:
         """The same compression with half as many turns to read."""
         notes = _notes(pending)
+        if pending.in_place:
+            return self.apart(pending)
         limit = min(notes.made.compressed_tokens, notes.limit or notes.made.compressed_tokens) // 2
         return self._pending(replace(notes, limit=limit)) if limit >= LEAST_TO_READ else None
 
@@ -121,6 +135,40 @@ class Compressor:
             extra_body=notes.writer.provider.extra_body,
         )
         return PendingCompression(request=request, turns=len(notes.made.turns), before=notes.made.before, plan=notes)
+
+    def _is_cheaper_in_place(self, notes: _Notes, apart: PendingCompression) -> bool:
+        """Whether reading the conversation from the prompt cache costs less than sending its older part as data.
+
+        In place the thinking level must stay as it is, because changing it makes the cache useless at some providers.
+        """
+        ask = notes.ask
+        if notes.writer != ask.target:
+            return False
+        from tui.context.usual_turn import typical_thinking  # loaded with the first compression
+
+        request = self._planner.request(ask)
+        reading, rates = self._planner.meter(ask), self._planner.rates(ask.target)
+        cached = min(self._planner.cached_tokens(ask, request), reading.effective)
+        if not cached or not {"input", "cache_read", "output"} <= rates.keys():
+            return False
+        size = reading.effective
+        written = rates.get("cache_write_1h" if request.cache_ttl == "1h" else "cache_write", rates["input"])
+        thinking = typical_thinking(request.plan.level) if request.plan.thinks else 0
+        in_place = cached * rates["cache_read"].at(size) + (size - cached) * written.at(size)
+        in_place += thinking * rates["output"].at(size)
+        read = round(_size(apart.request, ask.target.facts.tokenizer) * reading.scale)
+        return in_place < read * rates["input"].at(read)
+
+    def _in_place(self, notes: _Notes, apart: PendingCompression) -> PendingCompression:
+        ask = notes.ask
+        closing = compress.closing_instruction(notes.made, ask.turns, instruction=notes.instruction)
+        asked = replace(ask, draft="", arriving=None, repairs=replace(ask.repairs, nudge=closing))
+        return replace(apart, request=self._planner.request(asked), in_place=True)
+
+
+def _size(request: ChatRequest, tokenizer: str) -> int:
+    blocks = (block for message in request.outgoing.messages for block in message.blocks)
+    return sum(text_tokens(block.text, tokenizer) for block in blocks if isinstance(block, TextBlock))
 
 
 def _finished(turns: Sequence[Turn]) -> frozenset[str]:

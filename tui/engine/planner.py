@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tui.catalog.catalog import Catalog, effective_quirks
@@ -25,6 +26,9 @@ from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Part, Usage
 from tui.engine.refused_parameters import without_parameter
 from tui.engine.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from tui.catalog.prices import Rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,11 +277,7 @@ class Planner:
         """
         if ask.target.provider.local:
             return 0.0
-        from tui.catalog.prices import price_of  # the table is only read if there is a limit
-
-        facts = ask.target.facts
-        price = price_of(facts)
-        rates = {} if price is None else price.at(datetime.fromtimestamp(self._now(), UTC))
+        facts, rates = ask.target.facts, self.rates(ask.target)
         if "input" not in rates or "output" not in rates:
             return None
         reading = self._token_meter.reading(replace(ask, draft="", arriving=None), request)
@@ -289,6 +289,36 @@ class Planner:
         dearest = max(rates[kind].at(sent) for kind in ("input", "cache_write", written) if kind in rates)
         generated = max(rates[kind].at(sent) for kind in ("output", "thinking") if kind in rates)
         return (sent * dearest + output * generated) / 1_000_000
+
+    def rates(self, target: Target) -> Mapping[str, Rate]:
+        """The model's prices now; empty if they are unknown."""
+        from tui.catalog.prices import price_of  # the table is read when it is first needed
+
+        price = price_of(target.facts)
+        return {} if price is None else price.at(datetime.fromtimestamp(self._now(), UTC))
+
+    def cached_tokens(self, ask: Ask, request: ChatRequest) -> int:
+        """How many tokens of this request the provider's prompt cache still has, as far as is known."""
+        from tui.context.prompt_cache import NextRequest, cache_state, record_request  # loaded with the first answer
+
+        target, now = ask.target, self._now()
+        quirks = effective_quirks(target.provider, target.facts)
+        record = record_request(request, ask.view, ask.settings.rules, at=now)
+        following = NextRequest(
+            provider=target.origin.provider,
+            model=target.origin.model,
+            level=request.plan.level,
+            tools=record.tools,
+            system=record.system,
+            history=record.history,
+            rules=record.rules,
+            has_thinking=True,
+            has_marks=quirks.prompt_cache in ("top_level", "parts") and target.facts.prompt_cache == "marks",
+            tools_tokens=0,
+            system_tokens=0,
+        )
+        state = cache_state(ask.turns, following, now)
+        return 0 if state is None else state.tokens
 
     def quiet_plan(self, target: Target) -> ThinkingPlan:
         """The least thinking a model supports, for summaries and titles."""
