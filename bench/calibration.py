@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench.recorded_outgoing import Sample, samples
 from tui.context.calibration import Anchor, Calibration, calibration_key
-from tui.context.meter import Tally, calibrated, tally
+from tui.context.meter import Tally, tally, updated_calibration
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage, Reason, Verdict
 from tui.domain.usage import Usage
@@ -70,7 +70,7 @@ def scored(recorded: list[Sample]) -> list[Scored]:
                 estimate,
             )
         )
-        calibration = calibrated(calibration, counted, sample.reported, anchor, sample.facts.counted)
+        calibration = updated_calibration(calibration, counted, sample.reported, anchor, sample.facts.counted)
         before[sample.case] = sample, _counted(sample, answers[sample.case], calibration).anchor(sample.reported)
     return found
 

@@ -19,7 +19,7 @@ from tests.fakes.backend import HANG
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.model_spec import parse_spec
 from tui.context.estimate import text_tokens
-from tui.context.meter import Tally, reading, tally
+from tui.context.meter import Tally, reading_of, tally
 from tui.domain.blocks import TextBlock
 from tui.domain.events import RequestStarted
 from tui.domain.messages import Turn
@@ -128,7 +128,7 @@ def main() -> None:
     warm_ms = milliseconds(lambda _: opened(turns), 10)
     counted = opened(turns)
     draft = " ".join(WORDS * 6)
-    key_ms = milliseconds(lambda n: reading(counted, CLAUDE.facts, draft=draft[: 300 + n]), 200)
+    key_ms = milliseconds(lambda n: reading_of(counted, CLAUDE.facts, draft=draft[: 300 + n]), 200)
     print(f"{counted.estimate:,} tokens in {len(turns)} turns; a plain len pass {plain:.3f} ms")
     print(f"opened cold     {cold_ms:8.3f} ms   {cold_ms / plain:8.1f} x len")
     print(f"selected again  {warm_ms:8.3f} ms   {warm_ms / plain:8.1f} x len")

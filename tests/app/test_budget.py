@@ -24,16 +24,16 @@ from tests.ui.stage import until
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import BudgetReached
 from tui.domain.events import AppEvent, ApprovalAsked, CompressionFinished, TurnFailed, TurnFinished
-from tui.providers.demo.responses import Bill
+from tui.providers.demo.responses import DemoUsage
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-test-0123456789abcdef"}
 MODEL = "anthropic/claude-sonnet-4-5/none"
 PRICED = '[models."anthropic/claude-sonnet-4-5"]\nprice = { input = 10.0, output = 100.0 }\n'
-USED = Bill(input=1_000, thinking=0, answer=100)
+USED = DemoUsage(input=1_000, thinking=0, answer=100)
 COST, WORST = 0.02, 0.10
 """Dollars an answer costs, and dollars of the output limit alone."""
-MUCH, MUCH_COST = Bill(input=1_000, thinking=0, answer=900), 0.10
+MUCH, MUCH_COST = DemoUsage(input=1_000, thinking=0, answer=900), 0.10
 ANSWER: list[Step] = [{"say": "text", "text": "Because."}, {"end": True}]
 LOOK: list[Step] = [{"say": "text", "text": "I look."}, {"call": "list_dir", "args": {"path": "."}}, {"end": True}]
 BROKEN: list[Step] = [{"say": "text", "text": "Because it"}, {"eof": True}]
@@ -47,7 +47,7 @@ def configure(home: Path, server: FaultServer, limits: str, more: str = PRICED) 
 
 @asynccontextmanager
 async def limited(
-    home: Path, script: list[list[Step]], limits: str, bill: Bill = USED, **options: Any
+    home: Path, script: list[list[Step]], limits: str, bill: DemoUsage = USED, **options: Any
 ) -> AsyncIterator[tuple[House, FaultServer]]:
     async with FaultServer(script, bill=bill, honest=True, own_ids=True) as server:
         configure(home, server, limits)

@@ -33,7 +33,7 @@ from tui.domain.cost import Cost
 from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
 from tui.engine.state import Phase
-from tui.providers.demo.responses import Bill
+from tui.providers.demo.responses import DemoUsage
 from tui.ui.format_numbers import tokens
 
 KEY = "sk-test-0123456789abcdef0123456789"
@@ -96,13 +96,13 @@ class Expected:
         for name in ("effort_override", "max_tokens_override"):
             self.options.pop(name, None)  # type: ignore[misc]  # both are optional keys
 
-    def price(self, bill: Bill) -> float | None:
+    def price(self, bill: DemoUsage) -> float | None:
         rates = current_rates(self.facts, time.time())
         if not rates:
             return None
         return (bill.input * rates["input"] + (bill.thinking + bill.answer) * rates["output"]) / 1e6
 
-    def pay(self, bill: Bill | None, *, whole: bool) -> float | None:
+    def pay(self, bill: DemoUsage | None, *, whole: bool) -> float | None:
         """A request was answered, or its stream broke off after reporting this much."""
         dollars = None if bill is None else self.price(bill)
         if dollars is not None:
@@ -164,7 +164,7 @@ class Play:
         self.number += 1
         dice, expected, s = self.dice, self.expected, self.screen
         server = self.servers[expected.facts.provider]
-        bill = Bill(dice.randrange(50, 90_000), dice.randrange(1, 9_000), dice.randrange(1, 9_000))
+        bill = DemoUsage(dice.randrange(50, 90_000), dice.randrange(1, 9_000), dice.randrange(1, 9_000))
         answer: list[Step] = [
             {"say": "thinking", "text": "Let me see."},
             {"say": "text", "text": f"Answer{self.number}."},
@@ -183,7 +183,7 @@ class Play:
         }
         server.scripts = scripts[fault]
         # Only Anthropic reports something before the end: the input, and a first token.
-        partly = Bill(bill.input, 0, 1) if WIRES[expected.facts.provider] == "anthropic" else None
+        partly = DemoUsage(bill.input, 0, 1) if WIRES[expected.facts.provider] == "anthropic" else None
         usage, dollars, whole = bill, None, True
         if fault == "stopped":
             await self.stop(f"Begun{self.number}")
@@ -204,7 +204,9 @@ class Play:
         await until(s.pilot, lambda: len(s.house.view().turns) > turns)
         await until(s.pilot, lambda: "stopped by you" in s.text() and not s.app.chat.is_busy())
 
-    async def compare(self, server: FaultServer, usage: Bill | None, dollars: float | None, *, whole: bool) -> None:
+    async def compare(
+        self, server: FaultServer, usage: DemoUsage | None, dollars: float | None, *, whole: bool
+    ) -> None:
         expected, s = self.expected, self.screen
         made = expected.plan
         where = f"turn {self.number}, {expected.name}, {expected.options}"
@@ -234,7 +236,7 @@ class Play:
         row = next(row for row in rows if row.id == s.house.current.session_id)
         assert Cost(dollars=row.cost, unknown=row.unpriced).amount == expected.cost.amount, where
 
-    def usage(self, bill: Bill | None, dollars: float | None, *, whole: bool) -> str:
+    def usage(self, bill: DemoUsage | None, dollars: float | None, *, whole: bool) -> str:
         """The line under the answer, as a pattern: only the seconds are not known here."""
         parts: list[str] = []
         if bill is not None:

@@ -17,13 +17,13 @@ from tests.ui.stage import until
 from tui.domain.cost import Cost
 from tui.domain.counting import count
 from tui.engine.state import Phase
-from tui.providers.demo.responses import Bill
+from tui.providers.demo.responses import DemoUsage
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-test-0123456789abcdef"}
 ANSWER: list[Step] = [{"say": "thinking", "text": "Let me see."}, {"say": "text", "text": "Because."}, {"end": True}]
 CUT: list[Step] = [{"say": "text", "text": "Because it"}, {"hold": True}]
 BROKEN: list[Step] = [{"say": "text", "text": "Because it"}, {"eof": True}]
-USED = Bill(input=10_000, thinking=2_000, answer=1_000)
+USED = DemoUsage(input=10_000, thinking=2_000, answer=1_000)
 MODEL = "anthropic/claude-sonnet-4-5/low"
 Play = Callable[[Screen], Awaitable[None]]
 AMOUNT = re.compile(r"(?:at least )?\$[\d,.]+|cost unknown")

@@ -19,13 +19,13 @@ from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.ui.stage import type_in
 from tui.app.spending_report import BAR_COLUMNS
-from tui.providers.demo.responses import Bill
+from tui.providers.demo.responses import DemoUsage
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-test-0123456789abcdef"}
 MODEL = "anthropic/claude-sonnet-4-5/low"
 PRICED = '[models."anthropic/claude-sonnet-4-5"]\nprice = { input = 10.0, output = 100.0, cache_read = 1.0 }\n'
 ANSWER: list[Step] = [{"say": "thinking", "text": "Hm."}, {"say": "text", "text": "Because."}, {"end": True}]
-USED = Bill(input=10_000, thinking=2_000, answer=1_000)
+USED = DemoUsage(input=10_000, thinking=2_000, answer=1_000)
 COST = 0.1 + 0.3
 
 

@@ -14,7 +14,7 @@ from tests.faultserver.server import FaultServer
 from tests.ui.stage import until
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.thinking import ThinkingForm
-from tui.providers.demo.responses import Bill
+from tui.providers.demo.responses import DemoUsage
 
 KEY = "sk-test-0123456789abcdef0123456789"
 THOUGHT = "Light of short wavelengths is scattered more."
@@ -85,7 +85,7 @@ def configured(home: Path, model: str, server: FaultServer) -> dict[str, str]:
 async def test_a_summary_is_called_a_summary(tmp_path: Path, model: str, form: ThinkingForm) -> None:
     wire = WIRES[model.partition("/")[0]]
     word = "· summary" if form is ThinkingForm.SUMMARY else ""
-    async with FaultServer([HELD, ANSWER], wire=wire, bill=Bill(input=10, thinking=700, answer=20)) as server:
+    async with FaultServer([HELD, ANSWER], wire=wire, bill=DemoUsage(input=10, thinking=700, answer=20)) as server:
         keys = configured(tmp_path, model, server)
         async with screen(tmp_path, model=model, environment=keys, stored_in="file") as s:
             await s.enter("Why is the sky blue?")

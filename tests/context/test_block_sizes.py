@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.context.aims import CLAUDE, GEMINI, GPT, answer, call, result, results, thought, turn, user
+from tests.context.metering import measure
 from tui.context.calibration import Anchor, can_be_right
-from tui.context.meter import block_sizes, read
+from tui.context.meter import block_sizes
 from tui.domain.blocks import ImageBlock, ProviderState, TextBlock, ThinkingBlock
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Part, Usage
@@ -38,7 +39,7 @@ def loop(goal, *blocks, thinking=None):
 )
 def test_thinking_that_goes_weighs_the_same_in_the_list_and_in_the_meter(goal, turns, anchor):
     outgoing = goal.select(*turns)
-    reading = read(outgoing, turns, goal.facts, anchor=anchor)
+    reading = measure(outgoing, turns, goal.facts, anchor=anchor)
     sizes = block_sizes(outgoing, turns, goal.facts, scale=reading.scale)
     plain = block_sizes(outgoing, turns, replace(goal.facts, counted=type(goal.facts.counted).NONE))
     kinds = {(verdict.message_id, verdict.block): verdict.kind for verdict in outgoing.verdicts if verdict.sent}
@@ -82,5 +83,5 @@ def test_no_request_is_empty_so_a_zero_is_not_known(told, known):
 
 def test_pictures_are_told_apart_because_nobody_knows_how_they_are_counted():
     seen = turn("t1", replace(user("u1", "look"), blocks=(ImageBlock(media_type="image/png", data="AAAA"),)))
-    small = read(CLAUDE.select(seen), (seen,), CLAUDE.facts)
+    small = measure(CLAUDE.select(seen), (seen,), CLAUDE.facts)
     assert small.parts[Part.USER] > 1_000

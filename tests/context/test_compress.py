@@ -14,10 +14,11 @@ from tests.context.aims import (
     turn,
     user,
 )
+from tests.context.metering import measure
 from tests.histories import histories
 from tests.narrow import expect_some, text_of
 from tui.context.compress import CompressionLog, apply, is_due, plan, prompt, shorten_results, undo
-from tui.context.meter import Room, read
+from tui.context.meter import WindowLimits
 from tui.domain.errors import CompressionError
 from tui.domain.request import Reason
 from tui.domain.stream import Finish, Stop
@@ -26,7 +27,7 @@ from tui.domain.thinking import ReasoningRules, StripPolicy
 LONG = "The reasons for this are many. " * 60
 STRIP_ALL = ReasoningRules(strip=StripPolicy.ALL)
 WHOLE = Stop(Finish.STOP)
-TIGHT = Room(limit=4_000, reserved=1_000, compress_at=0.5)
+TIGHT = WindowLimits(limit=4_000, reserved=1_000, compress_at=0.5)
 
 
 def long_talk(turns=6):
@@ -42,7 +43,7 @@ def long_talk(turns=6):
 
 def read_now(turns, *, rules=None, view=None):
     outgoing = CLAUDE.select(*turns, rules=rules, compression=view)
-    return outgoing, read(outgoing, turns, CLAUDE.facts, room=TIGHT)
+    return outgoing, measure(outgoing, turns, CLAUDE.facts, room=TIGHT)
 
 
 def planned(turns, *, rules=None, view=None, keep_turns=2):

@@ -18,10 +18,11 @@ from tests.context.aims import (
     turn,
     user,
 )
+from tests.context.metering import measure
 from tests.histories import histories, reasoning_rules
 from tui.catalog.facts import ThinkingCounted
 from tui.context.calibration import Anchor, Calibration
-from tui.context.meter import Room, read
+from tui.context.meter import WindowLimits
 from tui.domain.blocks import ProviderState, ThinkingBlock
 from tui.domain.compression import CompressionView
 from tui.domain.request import ToolSchema
@@ -34,7 +35,7 @@ STRIP_ALL = ReasoningRules(strip=StripPolicy.ALL)
 
 
 def meter(goal, *turns, rules=None, **more):
-    return read(goal.select(*turns, rules=rules), turns, goal.facts, **more)
+    return measure(goal.select(*turns, rules=rules), turns, goal.facts, **more)
 
 
 def talk(goal):
@@ -129,7 +130,7 @@ def test_the_window_less_the_reserve_gives_the_trigger():
     facts = {"context_window": 200_000, "max_output": 64_000}
     reading = meter(CLAUDE.with_facts(**facts), *talk(CLAUDE))
     assert (reading.limit, reading.reserved, reading.trigger) == (200_000, 50_000, 127_500)
-    smaller = meter(CLAUDE.with_facts(**facts), room=Room(limit=10_000, reserved=2_000, compress_at=0.5))
+    smaller = meter(CLAUDE.with_facts(**facts), room=WindowLimits(limit=10_000, reserved=2_000, compress_at=0.5))
     assert (smaller.limit, smaller.reserved, smaller.trigger) == (10_000, 2_000, 4_000)
 
 
@@ -141,7 +142,7 @@ def test_an_unknown_window_has_no_trigger():
 def test_folded_turns_are_raw_but_not_effective():
     view = CompressionView(summary="They talked.", compressed_turns=frozenset({"t1", "t2"}))
     turns = talk(CLAUDE)
-    folded = read(CLAUDE.select(*turns, compression=view), turns, CLAUDE.facts)
+    folded = measure(CLAUDE.select(*turns, compression=view), turns, CLAUDE.facts)
     whole = meter(CLAUDE, *turns)
     assert folded.effective < whole.effective < folded.raw
 

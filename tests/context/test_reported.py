@@ -8,8 +8,9 @@ import pytest
 
 from tests.app.stage import house
 from tests.context.aims import CLAUDE, GPT, answer, call, thought, turn, user
+from tests.context.metering import measure
 from tests.narrow import expect_some
-from tui.context.meter import read, tally
+from tui.context.meter import tally
 from tui.domain.blocks import ProviderState, ThinkingBlock
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Certainty, Usage
@@ -26,7 +27,7 @@ def after(goal, facts, *blocks, usage=USED, interrupted=None, draft=""):
     said = replace(answer(goal, "a1", *blocks), usage=usage, interrupted=interrupted)
     whole = (turn("t1", user("u1", "why?"), said),)
     anchor = before.anchor(1_000)
-    return read(goal.select(*whole), whole, facts, anchor=anchor, draft=draft)
+    return measure(goal.select(*whole), whole, facts, anchor=anchor, draft=draft)
 
 
 @pytest.mark.parametrize(

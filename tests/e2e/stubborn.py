@@ -16,7 +16,7 @@ def heard(code: int) -> None:
 
 
 with Shutdown() as shutdown:
-    shutdown.attend(heard)
+    shutdown.register_leave(heard)
     os.write(1, b"\x1b[?1049h\x1b[?1003h\x1b[?25lstubborn")
     while True:
         threading.Event().wait(0.05)

@@ -11,12 +11,12 @@ from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_two_windows import PONDER, READY
 from tests.patience import PATIENCE_S
-from tui.providers.model_lists import ListCache, Listing
+from tui.providers.model_lists import ListCache, ModelList
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    listing = Listing(source="loop", at=1.7e9, rows={"loop": {"maker/model/high": {"context_window": 4096}}})
+    listing = ModelList(source="loop", at=1.7e9, rows={"loop": {"maker/model/high": {"context_window": 4096}}})
     ListCache(tmp_path / "ponder" / "cache").keep(listing)
     return tmp_path
 

@@ -16,7 +16,7 @@ from tui.bus import Subscription
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import StoreError
 from tui.domain.events import RequestStarted, Stamped, Streamed, TurnFinished
-from tui.domain.messages import CRASHED, Growth, Message
+from tui.domain.messages import CRASHED, BlockGrowth, Message
 from tui.domain.stream import BlockFinished, BlockStarted, ResponseStarted, StreamEvent, TextDelta, ThinkingDelta
 from tui.domain.stream import ToolArgsDelta as ArgsDelta
 from tui.engine.attempt import PORTION
@@ -187,7 +187,7 @@ def test_each_second_only_what_is_new_is_stored(kind: Kind, fault: str) -> None:
 
         class Counting(MemoryJournal):
             async def grown(
-                self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
+                self, session: str, turn_id: str, message: Message, grown: Sequence[BlockGrowth], *, whole: bool
             ) -> bool:
                 sizes.append(sum(len(words_of(growth.block)) for growth in grown))
                 if len(sizes) == 4 and fault == "not written":

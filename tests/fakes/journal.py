@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import StoreError
-from tui.domain.messages import Growth, Message, Turn
+from tui.domain.messages import BlockGrowth, Message, Turn
 
 
 def joined(before: Block, more: Block) -> Block:
@@ -52,7 +52,7 @@ class MemoryJournal:
         self.messages[message.id] = message
 
     async def grown(
-        self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
+        self, session: str, turn_id: str, message: Message, grown: Sequence[BlockGrowth], *, whole: bool
     ) -> bool:
         self._write("checkpoint")
         before = () if whole else self.messages[message.id].blocks

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.faultserver.renderers import BILL, PINGS, SPEAKERS
-from tui.providers.demo.responses import Bill, Break, Call, Encoder, Say, Think
+from tui.providers.demo.responses import Break, Call, DemoUsage, Encoder, Say, Think
 
 Step = Mapping[str, Any]
 
@@ -50,7 +50,7 @@ class Line:
     writer: asyncio.StreamWriter
     seen: Seen
     stem: str = "5eed"
-    bill: Bill = BILL
+    bill: DemoUsage = BILL
     model: str = "served-model"
 
     def __post_init__(self) -> None:

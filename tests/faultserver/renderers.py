@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 from tui.providers.demo.responses import (
     AnthropicEncoder,
-    Bill,
     Break,
     Call,
     ChatEncoder,
+    DemoUsage,
     Encoder,
     GeminiEncoder,
     Piece,
@@ -21,11 +21,11 @@ from tui.providers.demo.responses import (
     sse,
 )
 
-BILL = Bill(input=100, thinking=20, answer=30)
+BILL = DemoUsage(input=100, thinking=20, answer=30)
 
 
 class OpenRouterEncoder(ChatEncoder):
-    def begin(self, bill: Bill) -> Iterator[bytes]:
+    def begin(self, bill: DemoUsage) -> Iterator[bytes]:
         yield b": OPENROUTER PROCESSING\n\n"
         yield from super().begin(bill)
 
@@ -50,7 +50,7 @@ class OllamaSpeaker:
         whole = {"model": self._model, "message": {"role": "assistant", **message}, "done": False, **more}
         return json.dumps(whole).encode() + b"\n"
 
-    def begin(self, bill: Bill) -> Iterator[bytes]:
+    def begin(self, bill: DemoUsage) -> Iterator[bytes]:
         return iter(())
 
     def piece(self, piece: Piece) -> Iterator[bytes]:
@@ -65,7 +65,7 @@ class OllamaSpeaker:
             case Break():
                 yield b'{"error":"the server is overloaded, please try again"}\n'
 
-    def end(self, bill: Bill, *, calls: bool) -> Iterator[bytes]:
+    def end(self, bill: DemoUsage, *, calls: bool) -> Iterator[bytes]:
         counts = {"prompt_eval_count": bill.input, "eval_count": bill.answer + bill.thinking}
         yield self._line({"content": ""}, **{"done": True, "done_reason": "stop", **counts})
 
@@ -86,7 +86,7 @@ class GeminiArrayEncoder(GeminiEncoder):
     def piece(self, piece: Piece) -> Iterator[bytes]:
         return self._pretty(super().piece(piece))
 
-    def end(self, bill: Bill, *, calls: bool) -> Iterator[bytes]:
+    def end(self, bill: DemoUsage, *, calls: bool) -> Iterator[bytes]:
         yield from self._pretty(super().end(bill, calls=calls))
         yield b"]\n"
 

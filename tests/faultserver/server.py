@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tests.faultserver.player import Player, Seen, Step, Stop
 from tests.faultserver.renderers import BILL
-from tui.providers.demo.responses import Bill
+from tui.providers.demo.responses import DemoUsage
 
 Validator = Callable[[dict[str, object]], str | None]
 
@@ -26,7 +26,7 @@ class FaultServer:
     read_body: bool = True
     own_ids: bool = False
     """Ids differ from answer to answer, as they do in life; without, equal scripts give equal bytes."""
-    bill: Bill = BILL
+    bill: DemoUsage = BILL
     """The usage that every answer reports."""
     honest: bool = False
     """The model that was asked for answers."""

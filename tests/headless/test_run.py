@@ -27,7 +27,7 @@ from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
 from tui.engine.thread import EngineThread
-from tui.headless.run import FRAME_S, HeadlessOptions, Output, piped_text, run_headless
+from tui.headless.run import FRAME_S, HeadlessOptions, OutputFormat, piped_text, run_headless
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_stdout_holds_the_answer_and_nothing_else(engine: EngineThread) -> None:
     assert _run(engine, [script]) == (0, "Hello you\n", "")
 
 
-@pytest.mark.parametrize("how", [{}, {"output": Output.JSONL}, {"show_thinking": True}])
+@pytest.mark.parametrize("how", [{}, {"output": OutputFormat.JSONL}, {"show_thinking": True}])
 def test_no_frame_is_waited_for_before_the_first_word(
     engine: EngineThread, monkeypatch: pytest.MonkeyPatch, how: dict[str, object]
 ) -> None:
@@ -138,7 +138,7 @@ def test_an_answer_that_begins_anew_with_other_words_follows_in_full_and_stderr_
 
 def test_json_is_one_object(engine: EngineThread) -> None:
     script = [ResponseStarted("m", "r"), *thought("Hm"), *words("Hello", 1), *finish()]
-    code, out, err = _run(engine, [script], output=Output.JSON)
+    code, out, err = _run(engine, [script], output=OutputFormat.JSON)
     result = json.loads(out)
     seconds = result.pop("seconds")
     assert (code, err, seconds >= 0) == (0, "", True)
@@ -168,7 +168,7 @@ def test_json_is_one_object(engine: EngineThread) -> None:
 
 def test_json_lines_are_events_and_the_result_last(engine: EngineThread) -> None:
     first = calls(("a", "add", '{"x":1,"y":2}'))
-    _, out, _ = _run(engine, [first, answer("3")], output=Output.JSONL)
+    _, out, _ = _run(engine, [first, answer("3")], output=OutputFormat.JSONL)
     lines = [json.loads(line) for line in out.splitlines()]
     kinds = [line["type"] for line in lines if line["type"] != "meter"]
     assert kinds == [
@@ -191,7 +191,7 @@ def test_json_lines_are_events_and_the_result_last(engine: EngineThread) -> None
 def test_an_emoji_cut_in_two_by_the_stream_arrives_whole(engine: EngineThread) -> None:
     deltas = [TextDelta(0, "a\ud83d"), TextDelta(0, "\ude00b"), TextDelta(0, "\ud83d")]
     script = [ResponseStarted("m", "r"), BlockStarted(0, "text"), *deltas, *finish()]
-    for output in (Output.JSON, Output.JSONL, Output.TEXT):
+    for output in (OutputFormat.JSON, OutputFormat.JSONL, OutputFormat.TEXT):
         _, out, _ = _run(engine, [script], output=output)
         assert "a\U0001f600b" in out
         out.encode()
@@ -218,7 +218,7 @@ def test_what_could_move_the_cursor_is_drawn_on_a_terminal_and_untouched_in_a_fi
 )
 def test_exit_codes(engine: EngineThread, script: Script, code: int) -> None:
     assert _run(engine, [script])[0] == code
-    got, out, _ = _run(engine, [script], output=Output.JSON)
+    got, out, _ = _run(engine, [script], output=OutputFormat.JSON)
     assert got == code
     assert len(out.splitlines()) == 1
     json.loads(out)

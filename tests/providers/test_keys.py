@@ -262,7 +262,7 @@ def test_a_saved_key_goes_to_no_other_host(tmp_path: Path) -> None:
     elsewhere = replace(OPENAI, base_url="https://api.openai.com.evil.example/v1")
     assert keys.find(elsewhere) is None
     with pytest.raises(ProviderError) as caught:
-        keys.needed(elsewhere)
+        keys.require(elsewhere)
     assert caught.value.kind is ErrorKind.NO_KEY
     assert caught.value.message == (
         "The key of OpenAI was saved for api.openai.com, so it is not sent to api.openai.com.evil.example."
@@ -273,7 +273,7 @@ def test_a_key_kept_from_another_terminal_is_found_at_the_next_request(tmp_path:
     keys = Keys(tmp_path / "c.toml", environ={}, use_keyring=False)
     assert keys.find(OPENAI) is None
     Keys(tmp_path / "c.toml", environ={}, use_keyring=False).save(OPENAI, KEY)
-    found = keys.needed(OPENAI)
+    found = keys.require(OPENAI)
     assert found is not None
     assert found.secret.reveal() == KEY
 
@@ -374,7 +374,7 @@ def test_a_provider_without_keys_needs_none(tmp_path: Path) -> None:
     none = replace(OPENAI, auth=AuthStyle.NONE)
     optional = replace(OPENAI, key_optional=True)
     keys = Keys(tmp_path / "c.toml", environ={})
-    assert (keys.needed(none), keys.needed(optional)) == (None, None)
+    assert (keys.require(none), keys.require(optional)) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tui.providers.model_lists import (
     MODELS_DEV,
     MOST_MODELS,
     ListCache,
-    Listing,
+    ModelList,
     merge_model_lists,
     models_dev_rows,
     rows_from,
@@ -160,13 +160,13 @@ def test_a_cache_somebody_wrote_into_gives_only_what_the_catalogue_takes(tmp_pat
     }
     (tmp_path / "models-openai.json").write_text(json.dumps({"format": 1, "at": 5.0, "rows": rows}))
     kept = ListCache(tmp_path).read("openai")
-    assert kept == Listing(source="openai", at=5.0, rows={"openai": {"m": {"context_window": 5}}})
+    assert kept == ModelList(source="openai", at=5.0, rows={"openai": {"m": {"context_window": 5}}})
 
 
 def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = ListCache(tmp_path / "file")
-    cache.keep(Listing(source="x", at=1.0, rows={}))
+    cache.keep(ModelList(source="x", at=1.0, rows={}))
     assert cache.read("x") is None
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "")]
 
@@ -188,7 +188,7 @@ async def test_the_refresh_reads_known_providers_only_and_keeps_the_old_on_nonse
         with pytest.raises(ProviderError, match="no catalogue"):
             await refresh_models_dev(transport, cache, known, lambda: 8.0, url=f"{server.url}/api.json")
         await transport.aclose()
-    assert cache.read(MODELS_DEV) == fetched == Listing(source="models.dev", at=7.0, rows={"moonshot": rows})
+    assert cache.read(MODELS_DEV) == fetched == ModelList(source="models.dev", at=7.0, rows={"moonshot": rows})
 
 
 async def test_local_servers_are_found_at_once_and_others_not_waited_for() -> None:

@@ -175,7 +175,7 @@ async def test_bytes_do_not_move_the_limits_of_meaning_and_of_all(limits: Limits
     assert isinstance(fault, ProviderError)
     assert waits > 1
     assert loop.time() - began == pytest.approx(0.15)
-    deadlines.rest()
+    deadlines.pause()
 
 
 @in_virtual_time
@@ -201,4 +201,4 @@ async def test_limits_of_zero_seconds_never_end_a_wait() -> None:
     deadlines.watch(waiting)
     loop.call_later(0.03, waiting.set_result, None)
     assert await waiting is None
-    deadlines.rest()
+    deadlines.pause()

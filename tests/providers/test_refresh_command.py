@@ -15,7 +15,7 @@ from tui.app.provider_availability import ProviderAvailability
 from tui.bootstrap.program import build_program
 from tui.catalog.catalog import packaged_catalog
 from tui.cli.main import main
-from tui.providers.model_lists import ListCache, Listing, merge_cached_lists, merge_model_lists
+from tui.providers.model_lists import ListCache, ModelList, merge_cached_lists, merge_model_lists
 
 
 class Lister(Stranger):
@@ -92,8 +92,8 @@ def test_the_users_word_goes_before_a_list_and_a_list_before_what_is_packaged(
 
 
 def test_models_dev_lies_below_a_providers_own_list_whichever_came_first() -> None:
-    own = Listing(source="openai", at=1e9, rows={"openai": {"m": {"context_window": 2}}})
-    general = Listing(source="models.dev", at=2e9, rows={"openai": {"m": {"context_window": 1, "max_output": 5}}})
+    own = ModelList(source="openai", at=1e9, rows={"openai": {"m": {"context_window": 2}}})
+    general = ModelList(source="models.dev", at=2e9, rows={"openai": {"m": {"context_window": 1, "max_output": 5}}})
     for order in ([own, general], [general, own]):
         facts = merge_model_lists(packaged_catalog(), order).find("openai", "m")
         assert (facts.context_window, facts.max_output) == (2, 5)
@@ -102,7 +102,7 @@ def test_models_dev_lies_below_a_providers_own_list_whichever_came_first() -> No
 def test_a_newer_list_takes_the_place_of_the_older(tmp_path: Path) -> None:
     catalog = packaged_catalog()
     for at, id_ in ((1e9, "old"), (2e9, "new")):
-        catalog = merge_model_lists(catalog, [Listing(source="vllm", at=at, rows={"vllm": {id_: {}}})])
+        catalog = merge_model_lists(catalog, [ModelList(source="vllm", at=at, rows={"vllm": {id_: {}}})])
     listed = [facts.id for facts in catalog.models("vllm")]
     assert ("old" in listed, "new" in listed) == (False, True)
     (tmp_path / "models-vllm.json").write_text("not json", "utf-8")

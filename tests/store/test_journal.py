@@ -13,8 +13,8 @@ from tests.histories import histories
 from tests.store.stage import CLAUDE, GPT, Stage, a_turn, answer, open_stage, prompt, rich_turn, thought
 from tui.domain.blocks import TextBlock, ToolCallBlock
 from tui.domain.compression import CompressionView
-from tui.domain.messages import Growth, Turn
-from tui.store.blocks import join, read_blocks, split
+from tui.domain.messages import BlockGrowth, Turn
+from tui.store.blocks import from_row, read_blocks, to_row
 from tui.store.codec import block_from, block_object, dumps, loads
 from tui.store.leases import this_process
 
@@ -69,8 +69,8 @@ ANY_TEXT = st.text(
 @given(ANY_TEXT, ANY_TEXT, st.integers(), st.floats(allow_nan=False, allow_infinity=False))
 def test_any_text_and_any_number_survive_as_a_row(words: str, opaque: str, tokens: int, seconds: float) -> None:
     block = replace(thought(words, opaque), tokens=tokens, seconds=seconds)
-    row = split(block_object(block))
-    assert block_from(join(row.kind, row.text, row.payload, row.blobs)) == block
+    row = to_row(block_object(block))
+    assert block_from(from_row(row.kind, row.text, row.payload, row.blobs)) == block
 
 
 async def test_writing_the_same_again_changes_nothing(stage: Stage) -> None:
@@ -110,14 +110,14 @@ async def test_an_open_message_grows_without_being_written_again(stage: Stage) -
     head = answer("a1")
     first = "x" * 1_000_000
     begun = [
-        Growth(0, 0, thought(first, None)),
-        Growth(1, 0, ToolCallBlock(call_id="c", name="n", arguments='{"a": "')),
+        BlockGrowth(0, 0, thought(first, None)),
+        BlockGrowth(1, 0, ToolCallBlock(call_id="c", name="n", arguments='{"a": "')),
     ]
     assert await stage.journal.grown("s", "t1", head, begun, whole=True)
     for number in range(3):
         more = [
-            Growth(0, len(first) + 4 * number, replace(thought("more", None), seconds=float(number))),
-            Growth(1, 7 + number, ToolCallBlock(call_id="c", name="n", arguments="\0" if number == 1 else "y")),
+            BlockGrowth(0, len(first) + 4 * number, replace(thought("more", None), seconds=float(number))),
+            BlockGrowth(1, 7 + number, ToolCallBlock(call_id="c", name="n", arguments="\0" if number == 1 else "y")),
         ]
         assert await stage.journal.grown("s", "t1", head, more, whole=False)
         assert await stage.journal.grown("s", "t1", head, more, whole=False), "again, as after a fault"
@@ -135,7 +135,7 @@ async def test_an_open_message_grows_without_being_written_again(stage: Stage) -
 async def test_what_grows_on_nothing_is_asked_for_whole(stage: Stage) -> None:
     turn = a_turn(1)
     await stage.journal.turn_started("s", Turn(id="t1", messages=turn.messages[:1], open=True))
-    more = [Growth(0, 4, TextBlock(text="rest"))]
+    more = [BlockGrowth(0, 4, TextBlock(text="rest"))]
     assert not await stage.journal.grown("s", "t1", answer("a1"), more, whole=False)
     await stage.journal.message_added("s", "t1", turn.messages[1])
     assert await stage.journal.grown("s", "t1", answer(turn.messages[1].id), more, whole=False)
@@ -148,7 +148,7 @@ async def test_a_crash_leaves_one_row_for_a_block_that_came_in_parts(tmp_path: P
     await crashed.journal.turn_started("s", Turn(id="t1", messages=(prompt("p1", "Why?"),), open=True))
     head = answer("a1")
     for number, words in enumerate(("half ", "an ", "answer")):
-        growth = [Growth(0, 10 * number, TextBlock(text=words))]
+        growth = [BlockGrowth(0, 10 * number, TextBlock(text=words))]
         assert await crashed.journal.grown("s", "t1", head, growth, whole=not number)
     crashed.database.close()
     stage = open_stage(tmp_path, holder=this_process("second"))

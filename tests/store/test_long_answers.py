@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.store.stage import Stage, a_turn, answer, open_stage, prompt, thought
 from tui.domain.blocks import Block, TextBlock, ToolCallBlock
-from tui.domain.messages import Growth, Turn
+from tui.domain.messages import BlockGrowth, Turn
 from tui.store import blocks as stored_blocks
 from tui.store import fulltext
 
@@ -49,7 +49,7 @@ async def test_a_message_is_loaded_as_it_was_whatever_part_of_it_was_stored_befo
             for position, (kind, text) in enumerate(said):
                 end = int(share * len(text))
                 new = ("!" if other else "") + text[ends[position] : end]
-                grown.append(Growth(position, ends[position], block_of(kind, new)))
+                grown.append(BlockGrowth(position, ends[position], block_of(kind, new)))
                 ends[position] = end
             assert await stage.journal.grown("s", "t1", answer("a1"), grown, whole=not number)
         await stage.journal.message_added("s", "t1", turn.messages[1])
@@ -71,7 +71,7 @@ async def test_the_end_of_a_long_answer_writes_only_what_is_new(stage: Stage) ->
     whole = replace(answer("a1"), blocks=(TextBlock(text=text),))
     await stage.journal.turn_started("s", Turn(id="t1", messages=turn.messages[:1], open=True))
     for at in range(0, 2_000_000, 500_000):
-        grown = [Growth(0, at, TextBlock(text=text[at : at + 500_000], partial=True))]
+        grown = [BlockGrowth(0, at, TextBlock(text=text[at : at + 500_000], partial=True))]
         assert await stage.journal.grown("s", "t1", answer("a1"), grown, whole=not at)
     parts = "SELECT place, text FROM block WHERE text != '' ORDER BY place"
     before = await stage.database.run(lambda connection: connection.execute(parts).fetchall())

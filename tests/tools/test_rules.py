@@ -173,7 +173,7 @@ def test_after_words_of_others_everything_but_reading_asks(requested: RequestedA
 
 def test_rules_that_could_not_be_read_make_everything_ask_but_what_was_agreed_to_since() -> None:
     book = RuleBook(FOLDER, (Rule(ALLOW, "shell"),), cautious=True, enforceable=_both)
-    agreed = book.plus([Rule(ALLOW, "shell", "ls")])
+    agreed = book.with_session_rules([Rule(ALLOW, "shell", "ls")])
     commands = ("ls", "pwd")
     assert [agreed.decide(_shell(one)).verdict for one in commands] == [ALLOW, ASK]
     assert book.decide(_path(READ, "a")).verdict is ASK

@@ -25,7 +25,7 @@ def test_hidden_sections_take_no_lines_and_what_is_read_stays(
         chosen = column.sections[place % (len(column.sections) or 1) :][:length]
         if move in ("hide", "show"):
             for one in chosen:
-                one.put(Presence.HIDDEN if move == "hide" else Presence.SHOWN)
+                one.set_presence(Presence.HIDDEN if move == "hide" else Presence.SHOWN)
                 column.changed(one)
         elif move == "scroll":
             column.scroll_to(place)

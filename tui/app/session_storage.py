@@ -12,7 +12,7 @@ from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid, cost_of, is_cost_final, left_behind, paid_in
 from tui.domain.errors import StoreError, UsageError
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import Growth, Message, Turn
+from tui.domain.messages import BlockGrowth, Message, Turn
 from tui.domain.thinking import ModelSpec
 from tui.engine.budget import InMemoryLedger, Ledger
 from tui.engine.ports import Journal
@@ -271,7 +271,7 @@ class _InMemorySession:
         """Has no effect."""
 
     async def grown(
-        self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
+        self, session: str, turn_id: str, message: Message, grown: Sequence[BlockGrowth], *, whole: bool
     ) -> bool:
         return True
 

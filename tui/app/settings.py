@@ -186,7 +186,7 @@ class SettingsService:
             for key in keys()
             if key.partition(".")[0] in SECTIONS
             and layers.provenance(key).layer not in (Layer.DEFAULT, Layer.MODEL)
-            and not layers.yields(key)
+            and not layers.is_overridden(key)
         }
         profile = Profile(name=name, model=str(self._current.spec), values=values)
         await asyncio.to_thread(save_profile, self._folder, profile)

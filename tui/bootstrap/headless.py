@@ -17,7 +17,7 @@ from tui.app.session_storage import InMemorySessions, Storage, Stored, open_stor
 from tui.bootstrap.program import build_program
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
-from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless
+from tui.headless.run import HeadlessOptions, OutputFormat, piped_text, run_headless
 from tui.providers.log_file import open_log
 
 NOT_SAVED = 1
@@ -64,7 +64,7 @@ def _run_options(options: LaunchOptions, args: argparse.Namespace) -> HeadlessOp
         prompt=os.fsencode(args.prompt).decode("utf-8", "replace"),
         context=piped_text(sys.stdin.buffer if sys.stdin is not None else None),
         attachments=_attachments(options, args.attach),
-        output=Output.JSON if args.json else Output.JSONL if args.jsonl else Output.TEXT,
+        output=OutputFormat.JSON if args.json else OutputFormat.JSONL if args.jsonl else OutputFormat.TEXT,
         show_thinking=args.show_thinking,
     )
 

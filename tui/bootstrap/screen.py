@@ -47,7 +47,7 @@ def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume
             question.ask()
             from tui.bootstrap.program import build_program
 
-            shutdown.check()
+            shutdown.leave_if_signalled()
             program = build_program(environment, options)
             shutdown.last = program.engine.stop
             with StdioRedirect(program.paths.log_file) as redirect:
@@ -107,17 +107,17 @@ def _run(
     current = OpenSession(program, storage, interactive=True)
     shutdown, redirect = terminal
     try:
-        shutdown.check()
+        shutdown.leave_if_signalled()
         stored = asyncio.run(_stored(program, storage, resume, latest=latest))
         spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored)
-        shutdown.check()
+        shutdown.leave_if_signalled()
         app = _app(program, AppServices(current, availability, storage), question)
         app.shutdown, app.stdio_redirect = shutdown, redirect
-        shutdown.check()
+        shutdown.leave_if_signalled()
         # Until the screen can leave in order, a terminal that goes away has a moment, too.
-        shutdown.attend(lambda code: None)
+        shutdown.register_leave(lambda code: None)
         code = app.run()
         return (code if code is not None else app.return_code or 0), app.stopped_by
     finally:

@@ -14,8 +14,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
-from tui.catalog.model_rows import CONTROL_KEYS, Layered, ModelFile, check_row, facts_from, model_file, packaged_files
-from tui.catalog.name_matching import best_match, normal
+from tui.catalog.model_rows import (
+    CONTROL_KEYS,
+    LayeredRow,
+    ModelFile,
+    check_row,
+    facts_from,
+    model_file,
+    packaged_files,
+)
+from tui.catalog.name_matching import best_match, normalized_name
 from tui.catalog.provider_rows import effective_quirks, ollama_base_url, packaged_providers, user_provider
 from tui.catalog.spellings import spelling_names
 from tui.catalog.toml_values import Table, check_table, is_table, nearest, read_toml
@@ -29,7 +37,7 @@ _PLACES = re.compile(r"^(?:[a-z]+\.)+(?=[a-z])")
 
 def tokenizer_of(model: str) -> str:
     """Return the tokenizer family of a model by its name; "" if unknown."""
-    bare = normal(_PLACES.sub("", model.lower().rsplit("/", 1)[-1]))
+    bare = normalized_name(_PLACES.sub("", model.lower().rsplit("/", 1)[-1]))
     fitting = [beginning for beginning in _beginnings() if bare.startswith(beginning)]
     return _beginnings()[max(fitting, key=len)] if fitting else ""
 
@@ -79,7 +87,7 @@ class Layer:
     def match(self, provider: str, model: str) -> Table | None:
         """Return the row for the model. An exact name takes precedence over a prefix."""
         rows = self.rows.get(provider, {})
-        exact = next((id_ for id_ in rows if normal(id_) == normal(model)), None)
+        exact = next((id_ for id_ in rows if normalized_name(id_) == normalized_name(model)), None)
         found = exact or best_match(model, rows)
         return rows[found] if found is not None else None
 
@@ -110,9 +118,9 @@ class Catalog:
             row = layer.match(provider, model)
             if row is not None:
                 known = known or bool(CONTROL_KEYS & row.keys())
-                layered = layered.under(row, layer.source)
+                layered = layered.with_layer(row, layer.source)
         if "spelling" not in layered.row:
-            layered = layered.under({"spelling": place.spelling or _SPELLING_BY_WIRE[place.wire]}, place.source)
+            layered = layered.with_layer({"spelling": place.spelling or _SPELLING_BY_WIRE[place.wire]}, place.source)
         wire = WireName(str(layered.row.get("wire", place.wire)))
         facts = facts_from(layered, provider=provider, model=id_, wire=wire, known=known)
         return facts if facts.tokenizer else replace(facts, tokenizer=tokenizer_of(id_))
@@ -212,7 +220,7 @@ def _check_spelling(name: object, where: str, file: str) -> None:
         )
 
 
-def _packaged(place: ProviderFacts, model: str) -> tuple[Layered, bool, str]:
+def _packaged(place: ProviderFacts, model: str) -> tuple[LayeredRow, bool, str]:
     file = _file_of(place)
     names = [model, model.rpartition("/")[2]] if place.models and "/" in model else [model]
     for name in names if file is not None else ():
@@ -225,11 +233,11 @@ def _packaged(place: ProviderFacts, model: str) -> tuple[Layered, bool, str]:
         return _resold(place, model)
     rule = file.rule_for(model) if file is not None and file.maker else None
     source = _UNKNOWN if rule is None or file is None else file.source
-    assumed = Layered().under(_ASSUMED.get(place.wire, {}), _UNKNOWN)
-    return assumed.under(rule if rule is not None else {}, source), False, model
+    assumed = LayeredRow().with_layer(_ASSUMED.get(place.wire, {}), _UNKNOWN)
+    return assumed.with_layer(rule if rule is not None else {}, source), False, model
 
 
-def _resold(place: ProviderFacts, model: str) -> tuple[Layered, bool, str]:
+def _resold(place: ProviderFacts, model: str) -> tuple[LayeredRow, bool, str]:
     """Return a maker's model at another provider: the maker's facts with this provider's spelling and wire."""
     vendor, slash, rest = model.partition("/")
     for name in packaged_files():
@@ -241,15 +249,15 @@ def _resold(place: ProviderFacts, model: str) -> tuple[Layered, bool, str]:
         rule = file.rule_for(plain) if found is None and slash else None
         if found is None and rule is None:
             continue
-        known = _maker_row(file, found) if found is not None else Layered().under(rule or {}, file.source)
+        known = _maker_row(file, found) if found is not None else LayeredRow().with_layer(rule or {}, file.source)
         return _elsewhere(known, place, file), found is not None, model
-    return Layered().under(_ASSUMED.get(place.wire, {}), _UNKNOWN), False, model
+    return LayeredRow().with_layer(_ASSUMED.get(place.wire, {}), _UNKNOWN), False, model
 
 
-def _elsewhere(known: Layered, place: ProviderFacts, file: ModelFile) -> Layered:
+def _elsewhere(known: LayeredRow, place: ProviderFacts, file: ModelFile) -> LayeredRow:
     home = packaged_providers()[file.name]
     changes = known.row.get("resold", {})
-    layered = known.under(changes if isinstance(changes, Mapping) else {}, file.source)
+    layered = known.with_layer(changes if isinstance(changes, Mapping) else {}, file.source)
     same_wire = str(known.row.get("wire", home.wire)) == place.wire
     row = {key: value for key, value in layered.row.items() if key not in ("quirks", "wire")}
     if place.spelling is not None:
@@ -257,11 +265,11 @@ def _elsewhere(known: Layered, place: ProviderFacts, file: ModelFile) -> Layered
     elif not same_wire:
         row["spelling"] = _SPELLING_BY_WIRE[place.wire]
     sources = {**layered.sources, **({"spelling": place.source} if row.get("spelling") == place.spelling else {})}
-    return Layered(row=row, sources={key: sources[key] for key in row})
+    return LayeredRow(row=row, sources={key: sources[key] for key in row})
 
 
-def _maker_row(file: ModelFile, id_: str) -> Layered:
-    return Layered().under(file.rows[id_], file.source)
+def _maker_row(file: ModelFile, id_: str) -> LayeredRow:
+    return LayeredRow().with_layer(file.rows[id_], file.source)
 
 
 def _file_of(place: ProviderFacts) -> ModelFile | None:

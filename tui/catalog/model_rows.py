@@ -19,7 +19,7 @@ from tui.catalog.facts import (
     ThinkingControls,
     ThinkingCounted,
 )
-from tui.catalog.name_matching import best_match, normal
+from tui.catalog.name_matching import best_match, normalized_name
 from tui.catalog.toml_values import (
     Check,
     Table,
@@ -111,15 +111,15 @@ _TYPE_CHECKS: Mapping[type, Check] = {str: is_text, bool: is_flag, tuple: is_tex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layered:
+class LayeredRow:
     """A row with the source of each of its keys."""
 
     row: Table = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
 
-    def under(self, row: Table, source: str) -> Layered:
+    def with_layer(self, row: Table, source: str) -> LayeredRow:
         """Return a copy with ``row`` on top."""
-        return Layered(row={**self.row, **row}, sources={**self.sources, **dict.fromkeys(row, source)})
+        return LayeredRow(row={**self.row, **row}, sources={**self.sources, **dict.fromkeys(row, source)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +150,8 @@ class ModelFile:
 
     def sent_as(self, model: str) -> str:
         """Return the id to send: the row's id for an alias, ``-latest`` or another case, else the name as typed."""
-        by_normal = {normal(name): id_ for name, id_ in self.names().items()}
-        typed = normal(model)
+        by_normal = {normalized_name(name): id_ for name, id_ in self.names().items()}
+        typed = normalized_name(model)
         return by_normal.get(typed) or by_normal.get(typed.removesuffix("-latest"), model)
 
     def listed(self) -> tuple[str, ...]:
@@ -242,7 +242,7 @@ def effort_rank(word: str) -> int:
     return _EFFORT_WORDS.index(word.lower())
 
 
-def facts_from(layered: Layered, *, provider: str, model: str, wire: WireName, known: bool) -> ModelFacts:
+def facts_from(layered: LayeredRow, *, provider: str, model: str, wire: WireName, known: bool) -> ModelFacts:
     """Return the facts of a row. Missing keys get safe defaults."""
     row = layered.row
     return ModelFacts(

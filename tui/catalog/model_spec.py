@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import ModelFacts
 from tui.catalog.model_rows import ModelFile, model_file, packaged_files
-from tui.catalog.name_matching import best_match, normal, same_model
+from tui.catalog.name_matching import best_match, normalized_name, same_model
 from tui.catalog.provider_rows import packaged_providers
 from tui.catalog.toml_values import nearest
 from tui.domain.errors import UnknownModel, UsageError
@@ -67,12 +67,12 @@ def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
                 f"There is no model `{provider}/{model}`.", nearest=_listed_like(model, provider, catalog)
             )
         return ModelSpec(provider=provider, model=found.id, asked=asked)
-    return _bare(name, asked, catalog)
+    return _find_without_provider(name, asked, catalog)
 
 
-def _bare(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:
+def _find_without_provider(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:
     """Find a name without a provider: at the maker's API, else at the only other provider that has it."""
-    found = sorted(_at_makers(name)) or sorted({*_in_layers(name, catalog), *_at_servers(name)})
+    found = sorted(_find_at_makers(name)) or sorted({*_in_layers(name, catalog), *_find_at_servers(name)})
     if len(found) == 1:
         provider, model = found[0]
         return ModelSpec(provider=provider, model=model, asked=asked)
@@ -80,18 +80,18 @@ def _bare(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:
     if found:
         raise UnknownModel(f"`{name}` is found at several providers.", nearest=names)
     head, slash, last = name.rpartition("/")
-    places = [*_at_makers(head), *_at_servers(head)] if slash and head else []
+    places = [*_find_at_makers(head), *_find_at_servers(head)] if slash and head else []
     if places:
         raise _no_level(last, head, catalog.find(*places[0]))
     from tui.catalog.similar_models import nearest_models
 
-    similar = (*_at_ones_own(name, catalog), *nearest_models(name, catalog))
+    similar = (*_similar_own_models(name, catalog), *nearest_models(name, catalog))
     problem = UnknownModel(f"There is no model `{name}`.", nearest=tuple(dict.fromkeys(similar))[:3])
     problem.advice = problem.advice or "`ponder models` lists those that are known, `/model` those that can be asked."
     raise problem
 
 
-def _at_ones_own(name: str, catalog: Catalog) -> Iterator[str]:
+def _similar_own_models(name: str, catalog: Catalog) -> Iterator[str]:
     """Suggest the same model at a provider of the user with a similar name."""
     provider, slash, model = name.partition("/")
     return (f"{found}/{model}" for found in nearest(provider, catalog.own_providers)) if slash and model else iter(())
@@ -110,7 +110,7 @@ def _no_level(word: str, model: str, facts: ModelFacts) -> UnknownModel:
     return problem
 
 
-def _at_makers(name: str) -> Iterator[tuple[str, str]]:
+def _find_at_makers(name: str) -> Iterator[tuple[str, str]]:
     for file in _files(maker=True):
         found = best_match(name, file.names(), file.different)
         is_line = found is not None and file.names()[found] not in file.listed()
@@ -118,26 +118,28 @@ def _at_makers(name: str) -> Iterator[tuple[str, str]]:
             yield file.name, file.sent_as(name)
 
 
-def _at_servers(name: str) -> Iterator[tuple[str, str]]:
+def _find_at_servers(name: str) -> Iterator[tuple[str, str]]:
     """Find a name at servers with models of other makers: as listed, after a vendor's name, or with a ``:tag``.
 
     Models of a provider with a complete list may be named like those of others (``gemini``), so they need its name.
     """
     known = packaged_providers()
     for file in _files(maker=False):
-        if file.name in known and known[file.name].complete and normal(name) != file.name:
+        if file.name in known and known[file.name].complete and normalized_name(name) != file.name:
             continue
         for id_ in file.rows:
-            if normal(id_.rpartition("/")[2]) == normal(name) or normal(id_) == normal(name):
+            if normalized_name(id_.rpartition("/")[2]) == normalized_name(name) or normalized_name(
+                id_
+            ) == normalized_name(name):
                 yield file.name, id_
-            elif normal(name).startswith(f"{normal(id_)}:"):
+            elif normalized_name(name).startswith(f"{normalized_name(id_)}:"):
                 yield file.name, name
 
 
 def _in_layers(name: str, catalog: Catalog) -> Iterator[tuple[str, str]]:
     for layer in catalog.layers:
         for provider, rows in layer.rows.items():
-            yield from ((provider, id_) for id_ in rows if normal(id_) == normal(name))
+            yield from ((provider, id_) for id_ in rows if normalized_name(id_) == normalized_name(name))
 
 
 def _listed_like(model: str, provider: str, catalog: Catalog) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ _SIZE = re.compile(r"-\d+(-\d+)?[bm](?=$|[-/:@])")
 _EDITION = re.compile(r"(-(latest|preview|exp|experimental|\d{3,8}|\d{4}-\d\d-\d\d|\d\d-\d\d|\d\d-\d{4}))+|@\d{8}")
 
 
-def normal(name: str) -> str:
+def normalized_name(name: str) -> str:
     """Return the form of a name that is compared."""
     return name.lower().replace(".", "-")
 
@@ -25,23 +25,23 @@ def best_match(name: str, known: Iterable[str], different: Collection[str] = ())
 
     ``different`` are segments (``image``, ``tts`` …) that mark another kind of model with the same prefix.
     """
-    wanted = normal(name)
+    wanted = normalized_name(name)
     best: str | None = None
     for candidate in known:
-        prefix = normal(candidate)
-        if _reaches(wanted, prefix) and (best is None or len(prefix) > len(normal(best))):
+        prefix = normalized_name(candidate)
+        if _reaches(wanted, prefix) and (best is None or len(prefix) > len(normalized_name(best))):
             best = candidate
     if best is None:
         return None
-    rest = wanted[len(normal(best)) :]
-    if _is_next_version(normal(best), rest) or set(re.split(r"[-/:@]", rest)) & set(different):
+    rest = wanted[len(normalized_name(best)) :]
+    if _is_next_version(normalized_name(best), rest) or set(re.split(r"[-/:@]", rest)) & set(different):
         return None
     return best
 
 
 def same_model(name: str, known: str) -> bool:
     """Return whether the name is the known one, or a dated, preview or latest edition of it."""
-    wanted, prefix = normal(name), normal(known)
+    wanted, prefix = normalized_name(name), normalized_name(known)
     if not wanted.startswith(prefix):
         return False
     rest = wanted[len(prefix) :]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
-from tui.catalog.spellings import Fields, Spelling, at, merged, spelling
+from tui.catalog.spellings import Fields, Spelling, merge_tables, nested, spelling
 from tui.catalog.thinking_choice import (
     ANSWER_ROOM,
     LEVEL_WORDS,
-    Bounds,
+    BudgetLimits,
     Choice,
     Controls,
     choose,
@@ -61,7 +61,7 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
     controls = controls_of(facts.controls, spelled)
     requested = _requested(asked, options)
     limit = _smaller(options.get("max_output"), facts.max_output)
-    choice = choose(requested, controls, Bounds(output=limit, cap=_cap(options)))
+    choice = choose(requested, controls, BudgetLimits(output=limit, cap=_cap(options)))
     fields = _fields(choice, controls, spelled, options.get("summary", "auto"))
     nominal, sent = _values(choice, spelled)
     return ThinkingPlan(
@@ -73,7 +73,7 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
         fields=fields,
         headers=_headers(choice, spelled, with_tools=options.get("with_tools", True)),
         max_output=_sent_limit(limit, choice, spelled, asked_for=options.get("max_output") is not None),
-        in_force=_level_in_force(requested, choice, controls, Bounds(output=limit, cap=_cap(options))),
+        in_force=_level_in_force(requested, choice, controls, BudgetLimits(output=limit, cap=_cap(options))),
         native=_native(choice, facts, spelled),
         summary="Thinking: " + _sentence(requested, choice, facts, spelled),
         warnings=(
@@ -151,24 +151,24 @@ def _cap(options: PlanOptions) -> int | None:
 
 def _fields(choice: Choice, controls: Controls, spelled: Spelling, summary: str) -> Fields:
     if choice.state in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
-        return merged(spelled.always)
+        return merge_tables(spelled.always)
     if choice.state is PlanState.OFF:
         word = _effort_field(choice, spelled)
-        return merged(spelled.always, word) if word else merged(spelled.always, spelled.off or {})
+        return merge_tables(spelled.always, word) if word else merge_tables(spelled.always, spelled.off or {})
     parts = [spelled.always, _on(choice, controls, spelled), _effort_field(choice, spelled)]
     if choice.budget is not None and spelled.budget_at:
-        parts.append(at(spelled.budget_at, choice.budget))
+        parts.append(nested(spelled.budget_at, choice.budget))
     if spelled.summary_at and summary in spelled.summary_words:
-        parts.append(at(spelled.summary_at, spelled.summary_words[summary]))
-    return merged(*parts)
+        parts.append(nested(spelled.summary_at, spelled.summary_words[summary]))
+    return merge_tables(*parts)
 
 
 def _on(choice: Choice, controls: Controls, spelled: Spelling) -> Fields:
     if choice.budget is not None and spelled.on_budget is not None:
-        return merged(spelled.on_budget)
+        return merge_tables(spelled.on_budget)
     if choice.switched and spelled.on_toggle is not None and controls.levels_by != "effort":
-        return merged(spelled.on_toggle)
-    return merged(spelled.on)
+        return merge_tables(spelled.on_toggle)
+    return merge_tables(spelled.on)
 
 
 def _effort_field(choice: Choice, spelled: Spelling) -> Fields:
@@ -176,7 +176,7 @@ def _effort_field(choice: Choice, spelled: Spelling) -> Fields:
         return {}
     if choice.budget is not None and not spelled.effort_with_budget:
         return {}
-    return at(spelled.effort_at, spelled.effort(choice.effort))
+    return nested(spelled.effort_at, spelled.effort(choice.effort))
 
 
 def _headers(choice: Choice, spelled: Spelling, *, with_tools: bool) -> dict[str, str]:
@@ -198,7 +198,7 @@ def _values(choice: Choice, spelled: Spelling) -> tuple[int | str | None, int | 
     return None, None
 
 
-def _level_in_force(requested: Asked | str, choice: Choice, controls: Controls, bounds: Bounds) -> str:
+def _level_in_force(requested: Asked | str, choice: Choice, controls: Controls, bounds: BudgetLimits) -> str:
     """Return the level that results, which differs from the requested one if the model has a switch or no "off"."""
     match choice.state:
         case PlanState.UNSUPPORTED | PlanState.UNCONTROLLED:
@@ -215,7 +215,7 @@ def _level_in_force(requested: Asked | str, choice: Choice, controls: Controls, 
             return str(level if is_level else requested)
 
 
-def _least_level(choice: Choice, controls: Controls, bounds: Bounds) -> str:
+def _least_level(choice: Choice, controls: Controls, bounds: BudgetLimits) -> str:
     """Return the level that sends the same as an impossible "none", else the effort or budget that is sent."""
     for level in (ThinkingLevel.LOW, ThinkingLevel.MED, ThinkingLevel.HIGH):
         made = choose(level, controls, bounds)

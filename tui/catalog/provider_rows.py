@@ -145,12 +145,12 @@ def _quirks_of_other_wires(wire: str) -> Table:
 
 def _merged_by_wire(packaged: Table, own: Table) -> Table:
     """Merge the user's ``wire_quirks`` over the packaged ones, wire by wire. Non-tables are reported later."""
-    merged = dict(cast(Table, packaged.get("wire_quirks", {})))
+    merge_tables = dict(cast(Table, packaged.get("wire_quirks", {})))
     for wire, quirks in cast(Table, own.get("wire_quirks", {})).items():
-        before = merged.get(wire, {})
+        before = merge_tables.get(wire, {})
         both = isinstance(before, Mapping) and isinstance(quirks, Mapping)
-        merged[wire] = {**cast(Table, before), **cast(Table, quirks)} if both else quirks
-    return merged
+        merge_tables[wire] = {**cast(Table, before), **cast(Table, quirks)} if both else quirks
+    return merge_tables
 
 
 def _facts(name: str, row: Table, source: str) -> ProviderFacts:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle
 from tui.catalog.model_rows import ModelFile, model_file, packaged_files
-from tui.catalog.name_matching import normal
+from tui.catalog.name_matching import normalized_name
 from tui.catalog.toml_values import nearest
 
 SHORTEST_WORD = 3
@@ -18,13 +18,13 @@ SHORTEST_WORD = 3
 
 def nearest_models(name: str, catalog: Catalog, count: int = 3) -> tuple[str, ...]:
     """Return the most similar names: those with a word that starts like this one, then those of similar spelling."""
-    homes = _homes(catalog)
+    homes = _suggested_providers(catalog)
     found = _similar(name, catalog, homes, count)
     if not found:  # the name may be one misspelled word of a model name
         words = {word for id_ in homes for word in _last(id_).split("-") if len(word) > SHORTEST_WORD}
         found = [
             full
-            for word in get_close_matches(normal(name), words, n=1, cutoff=0.8)
+            for word in get_close_matches(normalized_name(name), words, n=1, cutoff=0.8)
             for full in _similar(word, catalog, homes, count)
         ]
     return tuple(dict.fromkeys(found))[:count]
@@ -32,7 +32,7 @@ def nearest_models(name: str, catalog: Catalog, count: int = 3) -> tuple[str, ..
 
 def _similar(name: str, catalog: Catalog, homes: Mapping[str, str], count: int) -> list[str]:
     retired = _retired()
-    word = normal(name.rpartition("/")[2])
+    word = normalized_name(name.rpartition("/")[2])
     meant = [id_ for id_ in homes if len(word) >= SHORTEST_WORD and _has_word(id_, word)]
     starts = {provider.start for provider in map(catalog.provider, dict.fromkeys(homes[id_] for id_ in meant))}
     meant.sort(
@@ -49,7 +49,7 @@ def _similar(name: str, catalog: Catalog, homes: Mapping[str, str], count: int) 
     return [*(f"{homes[id_]}/{id_}" for id_ in meant), *sorted(close, key=retired.__contains__)]
 
 
-def _homes(catalog: Catalog) -> dict[str, str]:
+def _suggested_providers(catalog: Catalog) -> dict[str, str]:
     """Return every listed model with the provider to suggest: its maker, else another provider that has it."""
     homes: dict[str, str] = {}
     for file in _files():
@@ -61,7 +61,7 @@ def _homes(catalog: Catalog) -> dict[str, str]:
 
 
 def _last(id_: str) -> str:
-    return normal(id_.rpartition("/")[2])
+    return normalized_name(id_.rpartition("/")[2])
 
 
 def _begins(id_: str, word: str) -> bool:

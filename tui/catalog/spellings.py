@@ -70,20 +70,20 @@ def spelling(name: str) -> Spelling:
     return replace(known, name=name, **table)  # type: ignore[arg-type]  # packaged data, every table has a test
 
 
-def merged(*parts: Table) -> Fields:
+def merge_tables(*parts: Table) -> Fields:
     """Merge nested tables into a new one. Later tables take precedence."""
     result: Fields = {}
     for part in parts:
         for key, value in part.items():
             if isinstance(value, Mapping):
                 below = result.get(key)
-                result[key] = merged(below if isinstance(below, dict) else {}, value)
+                result[key] = merge_tables(below if isinstance(below, dict) else {}, value)
             else:
                 result[key] = list(value) if isinstance(value, list) else value
     return result
 
 
-def at(path: str, value: object) -> Fields:
+def nested(path: str, value: object) -> Fields:
     """Return ``{"a": {"b": value}}`` for the path ``a.b``."""
     for key in reversed(path.split(".")):
         value = {key: value}

@@ -70,7 +70,7 @@ def controls_of(controls: ThinkingControls, spelled: Spelling) -> Controls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class BudgetLimits:
     """Limits of a budget other than the model's."""
 
     output: int | None = None
@@ -94,7 +94,7 @@ class Choice:
     remarks: tuple[str, ...] = ()
 
 
-def choose(requested: Asked | str, controls: Controls, bounds: Bounds) -> Choice:
+def choose(requested: Asked | str, controls: Controls, bounds: BudgetLimits) -> Choice:
     """Return the choice for a level, a budget in tokens or an effort word."""
     if not controls.thinks:
         return Choice(state=PlanState.UNSUPPORTED)
@@ -141,7 +141,7 @@ def _off(controls: Controls) -> Choice:
     return Choice(state=PlanState.CANNOT_DISABLE, effort=word, remarks=(remark,))
 
 
-def _level(level: ThinkingLevel, controls: Controls, bounds: Bounds) -> Choice:
+def _level(level: ThinkingLevel, controls: Controls, bounds: BudgetLimits) -> Choice:
     if controls.levels_by == "effort":
         return _effort_for(level, controls)
     if controls.levels_by == "budget" and controls.budget is not None:
@@ -166,7 +166,7 @@ def _effort_for(level: ThinkingLevel, controls: Controls) -> Choice:
     return Choice(state=PlanState.ON, effort=word, remarks=remarks)
 
 
-def _tokens(tokens: int, controls: Controls, bounds: Bounds) -> Choice:
+def _tokens(tokens: int, controls: Controls, bounds: BudgetLimits) -> Choice:
     if controls.budget is not None:
         return _budget(tokens, controls, bounds)
     if not controls.efforts:
@@ -181,7 +181,7 @@ def _tokens(tokens: int, controls: Controls, bounds: Bounds) -> Choice:
     return replace(_effort_for(word_level(word), controls), remarks=remarks)
 
 
-def _word(word: str, controls: Controls, bounds: Bounds) -> Choice:
+def _word(word: str, controls: Controls, bounds: BudgetLimits) -> Choice:
     level = word_level(word)
     if not controls.efforts:
         choice = _level(level, controls, bounds)
@@ -196,7 +196,7 @@ def _word(word: str, controls: Controls, bounds: Bounds) -> Choice:
     return Choice(state=PlanState.ON, effort=effort, remarks=remarks)
 
 
-def _budget(nominal: int, controls: Controls, bounds: Bounds) -> Choice:
+def _budget(nominal: int, controls: Controls, bounds: BudgetLimits) -> Choice:
     """Limit a nominal budget to the model's range, the cap, and the room that the answer leaves."""
     span = controls.budget
     assert span is not None

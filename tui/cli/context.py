@@ -24,7 +24,7 @@ from tui.catalog.model_spec import parse_spec
 from tui.catalog.prices import cache_savings, current_rates, price_of
 from tui.cli.user_catalog import print_problem
 from tui.cli.wire.conversation_file import read_conversation
-from tui.cli.wire.encode import Stamps
+from tui.cli.wire.encode import RecordedOrigins
 from tui.context.bill import Bill, ModelBill, bill_of
 from tui.context.breakpoints import Breakpoints, breakpoints
 from tui.context.compress import is_due
@@ -46,7 +46,7 @@ from tui.wires.json_text import dumps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
+class MeasuredConversation:
     """A conversation as the next request would contain it."""
 
     session: str | None
@@ -56,7 +56,7 @@ class Weighed:
     bill: Bill
 
 
-def as_object(weighed: Weighed) -> dict[str, object]:
+def as_object(weighed: MeasuredConversation) -> dict[str, object]:
     """All figures, with a verdict on every stored block."""
     request, reading, target = weighed.preview.request, weighed.preview.meter, weighed.preview.target
     return {
@@ -86,7 +86,7 @@ def as_object(weighed: Weighed) -> dict[str, object]:
     }
 
 
-def _kept(weighed: Weighed) -> Iterator[Breakpoints]:
+def _kept(weighed: MeasuredConversation) -> Iterator[Breakpoints]:
     preview, facts = weighed.preview, weighed.preview.target.facts
     quirks = effective_quirks(preview.target.provider, facts)
     kept = breakpoints(preview.request, facts.wire, quirks, len(weighed.turns))
@@ -94,7 +94,7 @@ def _kept(weighed: Weighed) -> Iterator[Breakpoints]:
         yield kept
 
 
-def _blocks(weighed: Weighed) -> Iterator[dict[str, object]]:
+def _blocks(weighed: MeasuredConversation) -> Iterator[dict[str, object]]:
     preview = weighed.preview
     facts, scale = preview.target.facts, preview.meter.scale
     sizes = block_sizes(preview.request.outgoing, weighed.turns, facts, scale=scale)
@@ -113,7 +113,7 @@ def _blocks(weighed: Weighed) -> Iterator[dict[str, object]]:
         }
 
 
-def as_text(weighed: Weighed) -> str:
+def as_text(weighed: MeasuredConversation) -> str:
     """The same report as text."""
     request, reading = weighed.preview.request, weighed.preview.meter
     lines = [
@@ -143,7 +143,7 @@ def _meter_lines(reading: MeterReading) -> Iterator[str]:
         yield f"  {'compression at':20}{reading.trigger:>12,}  {state}"
 
 
-def _verdict_lines(weighed: Weighed) -> Iterator[str]:
+def _verdict_lines(weighed: MeasuredConversation) -> Iterator[str]:
     """What is sent and what is not, by reason."""
     counts: Counter[tuple[bool, str, str]] = Counter()
     tokens: Counter[tuple[bool, str, str]] = Counter()
@@ -217,7 +217,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Returns 0 with the report on stdout, 1 if the store failed, 2 with an error on stderr."""
     try:
-        weighed = _weighed(args)
+        weighed = _measured(args)
     except PonderError as problem:
         print_problem(problem)
         return 1 if isinstance(problem, StoreError) else 2
@@ -236,7 +236,7 @@ class _Schemas(NoTools):
         return self._schemas
 
 
-def _weighed(args: argparse.Namespace) -> Weighed:
+def _measured(args: argparse.Namespace) -> MeasuredConversation:
     program = build_program(
         os.environ, LaunchOptions(model=args.model, profile=args.profile, assignments=tuple(args.assignments))
     )
@@ -263,7 +263,7 @@ def _weighed(args: argparse.Namespace) -> Weighed:
         price = price_of(program.catalog.find(origin.provider, origin.model))
         return None if price is None else cache_savings(usage, price, datetime.fromtimestamp(time.time(), UTC))
 
-    return Weighed(
+    return MeasuredConversation(
         session=stored.id if args.session and stored is not None else None,
         spec=str(current.spec),
         preview=preview,
@@ -280,7 +280,7 @@ def _stored(args: argparse.Namespace, program: Program) -> Stored | None:
 
 def _from_file(path: Path, program: Program) -> Stored:
     """The conversation in a file; its system text and tools replace the user's."""
-    stamps = Stamps(program.catalog, None)
+    stamps = RecordedOrigins(program.catalog, None)
     conversation = read_conversation(path, stamps.of)
     program.planner.catalog = stamps.catalog
     program.session_toolbox = _Schemas(conversation.tools)

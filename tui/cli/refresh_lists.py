@@ -19,7 +19,7 @@ from tui.providers.backend import transport_maker
 from tui.providers.http.deadlines import Limits
 from tui.providers.keys import Keys
 from tui.providers.model_discovery import Discovery
-from tui.providers.model_lists import MODELS_DEV, ListCache, Listing
+from tui.providers.model_lists import MODELS_DEV, ListCache, ModelList
 from tui.settings.paths import find_paths
 
 EVERYTHING = "all"
@@ -42,7 +42,7 @@ async def _refresh(catalog: Catalog, asked: str, limits: Limits) -> bool:
         providers = [catalog.provider(asked)]
     elif asked != MODELS_DEV:
         providers = await asyncio.to_thread(_askable, catalog, keys)
-    found: dict[str, Listing | PonderError] = {}
+    found: dict[str, ModelList | PonderError] = {}
     if asked in WORDS:
         found[MODELS_DEV] = await _models_dev(catalog, cache)
     for provider in providers:
@@ -51,10 +51,10 @@ async def _refresh(catalog: Catalog, asked: str, limits: Limits) -> bool:
     found |= await discovery.ask_all(providers)
     named = asked and asked not in WORDS
     _tell(found, () if named else frozenset(provider.id for provider in providers if provider.key_optional))
-    return any(isinstance(answer, Listing) for answer in found.values())
+    return any(isinstance(answer, ModelList) for answer in found.values())
 
 
-async def _models_dev(catalog: Catalog, cache: ListCache) -> Listing | PonderError:
+async def _models_dev(catalog: Catalog, cache: ListCache) -> ModelList | PonderError:
     from tui.providers.model_discovery import refresh_models_dev
 
     transport = transport_maker(environ=os.environ)()
@@ -80,19 +80,19 @@ def _is_open(provider: ProviderFacts, keys: Keys) -> bool:
         return False
 
 
-def _tell(found: Mapping[str, Listing | PonderError], quiet: Iterable[str]) -> None:
+def _tell(found: Mapping[str, ModelList | PonderError], quiet: Iterable[str]) -> None:
     """One line per provider; a local server that is not running is only mentioned if it was named."""
     for source, answer in found.items():
-        if isinstance(answer, Listing):
+        if isinstance(answer, ModelList):
             count = sum(map(len, answer.rows.values()))
             print(f"{source}: {count} {'model' if count == 1 else 'models'}", file=sys.stderr)
         elif source not in quiet:
             print_messages(f"{source}: {answer.message} {answer.advice}".rstrip())
-    if not any(isinstance(answer, Listing) for answer in found.values()):
+    if not any(isinstance(answer, ModelList) for answer in found.values()):
         why = "" if any(map(_answered, found.values())) else ": no key works, and no server on this machine responds"
         print(f"No model list was received{why}.", file=sys.stderr)
 
 
-def _answered(answer: Listing | PonderError) -> bool:
+def _answered(answer: ModelList | PonderError) -> bool:
     """The server answered with an error."""
     return isinstance(answer, ProviderError) and answer.status is not None

@@ -86,7 +86,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arriving:
+class ArrivingAnswer:
     """Tokens of an arriving answer that are not in the excerpt that represents it."""
 
     message_id: str
@@ -95,7 +95,7 @@ class Arriving:
     """Tokens of the arguments of tool calls, by call id."""
 
 
-def with_arriving(counted: Tally, outgoing: Outgoing, arriving: Arriving) -> Tally:
+def with_arriving(counted: Tally, outgoing: Outgoing, arriving: ArrivingAnswer) -> Tally:
     """Return the tally of a selection with an excerpt, corrected to the whole answer."""
     excerpt = next((sent for sent in reversed(outgoing.messages) if sent.source_id == arriving.message_id), None)
     if excerpt is None:
@@ -107,7 +107,7 @@ def with_arriving(counted: Tally, outgoing: Outgoing, arriving: Arriving) -> Tal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class WindowLimits:
     """The context window and the part of it that is reserved."""
 
     limit: int | None = None
@@ -317,17 +317,17 @@ class _Counter:
         return block_tokens(block, self.facts.tokenizer)
 
 
-def reading(
+def reading_of(
     counted: Tally,
     facts: ModelFacts,
     *,
     draft: str = "",
-    room: Room | None = None,
+    room: WindowLimits | None = None,
     calibration: Calibration | None = None,
     anchor: Anchor | None = None,
 ) -> MeterReading:
     """Return the meter: the tally plus the draft, calibrated. The running time depends only on the draft."""
-    room = room or Room()
+    room = room or WindowLimits()
     learned = calibration or Calibration()
     anchor = None if anchor is None else counted.with_answer(anchor, followed=bool(draft))
     per_message = round(family_named(counted.family).per_message)
@@ -338,7 +338,7 @@ def reading(
     scale = (effective - hidden) / plain if plain else 1.0
     reported = anchor is not None and not drafted and anchor.estimate == counted.estimate
     limit = _smaller(room.limit, facts.context_window)
-    reserved = reserve(facts, limit, room)
+    reserved = reserved_tokens(facts, limit, room)
     parts = _shared_out({**counted.parts, Part.DRAFT: drafted}, effective - hidden, scale)
     parts[Part.SYSTEM] += hidden
     parts[Part.RESERVED] = reserved
@@ -359,24 +359,7 @@ def _hidden(effective: int, plain: int, base: int) -> int:
     return min(max(0, base, round(effective - plain * LARGEST_SCALE)), effective)
 
 
-def read(  # noqa: PLR0913 - the parameters of both steps
-    outgoing: Outgoing,
-    turns: Sequence[Turn],
-    facts: ModelFacts,
-    *,
-    system: str = "",
-    tools: Sequence[ToolSchema] = (),
-    draft: str = "",
-    room: Room | None = None,
-    calibration: Calibration | None = None,
-    anchor: Anchor | None = None,
-) -> MeterReading:
-    """Count a selection and read the meter in one step."""
-    counted = tally(outgoing, turns, facts, system=system, tools=tools)
-    return reading(counted, facts, draft=draft, room=room, calibration=calibration, anchor=anchor)
-
-
-def reserve(facts: ModelFacts, limit: int | None, room: Room) -> int:
+def reserved_tokens(facts: ModelFacts, limit: int | None, room: WindowLimits) -> int:
     """Return the tokens reserved for the answer."""
     if room.reserved is not None:
         return room.reserved
@@ -398,7 +381,7 @@ def _shared_out(parts: Mapping[Part, int], effective: int, scale: float) -> dict
     return shared
 
 
-def calibrated(
+def updated_calibration(
     calibration: Calibration, counted: Tally, reported: int, before: Anchor | None, declared: ThinkingCounted
 ) -> Calibration:
     """Return the calibration updated with the reported count of a request.

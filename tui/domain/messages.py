@@ -88,7 +88,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class BlockGrowth:
     """What was added to a block of an open message since it was last stored."""
 
     position: int

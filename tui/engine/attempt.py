@@ -13,13 +13,13 @@ from tui.bus import DELTAS, merge_stream
 from tui.catalog.facts import Target
 from tui.catalog.name_matching import same_model
 from tui.context.estimate import TextCounter, cache_text_tokens, uncached_text_tokens
-from tui.context.meter import Arriving
+from tui.context.meter import ArrivingAnswer
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import CacheRecord, Growth, Message, Origin, Role
+from tui.domain.messages import BlockGrowth, CacheRecord, Message, Origin, Role
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockStarted,
@@ -214,7 +214,7 @@ class Attempt:
             return None
         return max(whole, self.message().cost or 0.0) + last + (whole - empty)
 
-    def arriving(self, interrupted: str) -> tuple[Message, Arriving]:
+    def arriving(self, interrupted: str) -> tuple[Message, ArrivingAnswer]:
         """An excerpt of the answer so far, and the tokens it stands for. Counts only new text."""
         blocks: list[Block] = []
         text, calls = 0, {}
@@ -233,7 +233,7 @@ class Attempt:
                     pass
             blocks.append(block)
         message = self._message(tuple(blocks), interrupted=interrupted)
-        return message, Arriving(message_id=message.id, text=text, calls=calls)
+        return message, ArrivingAnswer(message_id=message.id, text=text, calls=calls)
 
     def _stalled(self, seconds: float) -> None:
         self._publish(Stalled(self.id.turn_id, seconds))
@@ -244,14 +244,14 @@ class Attempt:
         heads = self._assembler.excerpts(1)
         timed = self._timed(tuple(heads.values()))
         written: dict[int, tuple[int, Block]] = {}
-        grown: list[Growth] = []
+        grown: list[BlockGrowth] = []
         for position, (index, block) in enumerate(zip(heads, timed, strict=True)):
             at, before = known.get(position, (0, None))
             text, end = self._assembler.text_after(index, at)
             bare = _with_text(block, "")
             written[position] = end, bare
             if text or bare != before:
-                grown.append(Growth(position, at, _with_text(block, text)))
+                grown.append(BlockGrowth(position, at, _with_text(block, text)))
         message = replace(self._message(timed, interrupted=interrupted), blocks=())
         stored = await journal.grown(session, self.id.turn_id, message, grown, whole=not known)
         if not stored:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import field, replace
 
 from tui.catalog.facts import Target
-from tui.context.meter import Arriving
+from tui.context.meter import ArrivingAnswer
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView
 from tui.domain.events import AppEvent, MessageCompleted, MeterChanged, ModelChanged, Notice, Severity
@@ -193,7 +193,7 @@ class OpenTurn:
         await self.complete(Message(id=message_id, role=Role.TOOL, blocks=blocks))
         self.measure()
 
-    def measure(self, excerpt: Message | None = None, arriving: Arriving | None = None) -> None:
+    def measure(self, excerpt: Message | None = None, arriving: ArrivingAnswer | None = None) -> None:
         """Publish a new meter reading that includes the arriving answer."""
         ask = self.ask() if excerpt is None else replace(self._ask_with(excerpt), arriving=arriving)
         self.measured = ask

@@ -15,7 +15,7 @@ from tui.catalog.catalog import Catalog, effective_quirks
 from tui.catalog.facts import ModelFacts, Target
 from tui.catalog.plan import DynamicBudget, plan
 from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
-from tui.context.meter import Arriving, Room, Tally, calibrated, reading, tally, with_arriving
+from tui.context.meter import ArrivingAnswer, Tally, WindowLimits, reading_of, tally, updated_calibration, with_arriving
 from tui.context.select import select
 from tui.context.thinking_back import Repair
 from tui.domain.compression import CompressionView
@@ -63,7 +63,7 @@ class Ask:
     """The prompt being typed; only counted by the meter."""
     repairs: Repairs = Repairs()
     continuation: str | None = None
-    arriving: Arriving | None = None
+    arriving: ArrivingAnswer | None = None
     """What the last message stands for if it is an excerpt of an arriving answer; only used by the meter."""
 
 
@@ -117,11 +117,11 @@ class TokenMeter:
         counted, settings = self._tally(ask, request), ask.settings
         if ask.arriving is not None:
             counted = with_arriving(counted, request.outgoing, ask.arriving)
-        return reading(
+        return reading_of(
             counted,
             ask.target.facts,
             draft=ask.draft,
-            room=Room(limit=opened_window(ask), reserved=settings.reserve, compress_at=settings.compress_at),
+            room=WindowLimits(limit=opened_window(ask), reserved=settings.reserve, compress_at=settings.compress_at),
             calibration=self.calibration,
             anchor=self._anchors.get((ask.session, counted.key)),
         )
@@ -139,7 +139,7 @@ class TokenMeter:
         if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=guessed):
             return
         before = self._anchors.get((ask.session, counted.key))
-        self.calibration = calibrated(self.calibration, counted, usage.input, before, ask.target.facts.counted)
+        self.calibration = updated_calibration(self.calibration, counted, usage.input, before, ask.target.facts.counted)
         self._anchors[ask.session, counted.key] = self._tally(ask, request).anchor(usage.input)
         if self._keep is not None:
             self._keep(self.calibration)

@@ -13,7 +13,7 @@ from tui.catalog.facts import Target
 from tui.domain.blocks import Block, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import Growth, Message, Turn
+from tui.domain.messages import BlockGrowth, Message, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
 from tui.domain.tool_run import ToolRun
@@ -61,7 +61,7 @@ class Journal(Protocol):
         ...
 
     async def grown(
-        self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
+        self, session: str, turn_id: str, message: Message, grown: Sequence[BlockGrowth], *, whole: bool
     ) -> bool:
         """Store what an open message (given without blocks) has gained; ``whole`` if that is all of it.
 

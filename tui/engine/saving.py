@@ -68,7 +68,7 @@ class Saver:
             for write in self._waiting:
                 write.settled.set()
 
-    async def hold(self, session: str) -> None:
+    async def keep_lease(self, session: str) -> None:
         """Send the heartbeat until cancelled, so that no other window takes the session for abandoned."""
         while True:
             await self._clock.sleep(HOLD_EVERY_S)

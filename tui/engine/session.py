@@ -269,7 +269,7 @@ class Session:
         async with asyncio.TaskGroup() as around:
             # Turns end in the inner group, while the writer still runs and can store them, even if the writer fails.
             saving = around.create_task(self._saver.run())
-            holding = around.create_task(self._saver.hold(self._conversation.session))
+            holding = around.create_task(self._saver.keep_lease(self._conversation.session))
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 try:

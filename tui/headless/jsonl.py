@@ -34,7 +34,7 @@ Line = dict[str, object]
 _DELTA_TYPES = {TextDelta: "text", ThinkingDelta: "thinking", ToolArgsDelta: "tool_arguments"}
 
 
-class Remembered:
+class ResultCollector:
     """Collects what the result object needs from earlier events: costs of summaries, and warnings."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class JsonWriter:
         self._out = out
         self._session = session
         self._hide_thinking = hide_thinking
-        self._remembered = Remembered()
+        self._remembered = ResultCollector()
 
     def take(self, event: AppEvent) -> None:
         """Collect from one event; nothing is written before the end."""
@@ -89,7 +89,7 @@ class JsonLinesWriter:
         self._session = session
         self._hide_thinking = hide_thinking
         self._joiners: dict[tuple[int, int, int], SurrogateJoiner] = {}
-        self._remembered = Remembered()
+        self._remembered = ResultCollector()
 
     def take(self, event: AppEvent) -> None:
         """Write the event's line, if it has one."""

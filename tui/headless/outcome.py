@@ -26,7 +26,7 @@ from tui.domain.stream import Finish
 from tui.domain.usage import Usage
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """Exit codes."""
 
     ANSWER = 0
@@ -42,7 +42,7 @@ class Exit(IntEnum):
 class Outcome:
     """The end of a turn."""
 
-    exit: Exit
+    exit: ExitCode
     turn: Turn | None = None
     error: PonderError | None = None
     cancelled: bool = False
@@ -53,29 +53,29 @@ def outcome_of(end: TurnFinished | TurnFailed, *, saved: bool = True) -> Outcome
     if isinstance(end, TurnFailed):
         return Outcome(exit=exit_of(end.error), turn=end.turn, error=end.error)
     if end.cancelled:
-        return Outcome(exit=Exit.CANCELLED, turn=end.turn, cancelled=True)
+        return Outcome(exit=ExitCode.CANCELLED, turn=end.turn, cancelled=True)
     last = next((message for message in reversed(answers(end.turn))), None)
     whole = (
         last is not None and last.stop is not None and last.stop.finish is Finish.STOP and bool(text_of(last).strip())
     )
     if not whole:
-        return Outcome(exit=Exit.NO_WHOLE_ANSWER, turn=end.turn)
-    return Outcome(exit=Exit.ANSWER if saved else Exit.FAILURE, turn=end.turn)
+        return Outcome(exit=ExitCode.NO_WHOLE_ANSWER, turn=end.turn)
+    return Outcome(exit=ExitCode.ANSWER if saved else ExitCode.FAILURE, turn=end.turn)
 
 
-def exit_of(error: PonderError) -> Exit:
+def exit_of(error: PonderError) -> ExitCode:
     """The exit code for an error."""
     match error:
         case UsageError() | UnknownModel() | ConfigError():
-            return Exit.USAGE
+            return ExitCode.USAGE
         case ProviderError(kind=ErrorKind.NO_KEY):
-            return Exit.NO_KEY
+            return ExitCode.NO_KEY
         case BudgetReached():
-            return Exit.NO_WHOLE_ANSWER
+            return ExitCode.NO_WHOLE_ANSWER
         case ProviderError(kind=ErrorKind.CONTENT_FILTER | ErrorKind.EMPTY):
-            return Exit.NO_WHOLE_ANSWER
+            return ExitCode.NO_WHOLE_ANSWER
         case _:
-            return Exit.FAILURE
+            return ExitCode.FAILURE
 
 
 def answers(turn: Turn) -> list[Message]:
@@ -126,7 +126,7 @@ def run_object(run: SummaryRun) -> dict[str, object]:
 def error_object(error: PonderError) -> dict[str, object]:
     """An error as a JSON object."""
     described: dict[str, object] = {
-        "kind": "usage" if exit_of(error) is Exit.USAGE else "other",
+        "kind": "usage" if exit_of(error) is ExitCode.USAGE else "other",
         "message": whole_text([error.message]),
         "advice": whole_text([error.advice]),
     }

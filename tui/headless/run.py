@@ -24,7 +24,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta
 from tui.engine.session import Session
 from tui.engine.thread import EngineThread
-from tui.headless.outcome import Exit, Outcome, exit_of, outcome_of
+from tui.headless.outcome import ExitCode, Outcome, exit_of, outcome_of
 from tui.headless.text import TextWriter
 
 LOG = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ SAME_PRESS_S = 0.5
 """Launchers also send a signal to the whole process group: two this close together count as one."""
 
 
-class Output(StrEnum):
+class OutputFormat(StrEnum):
     """The output format on stdout."""
 
     TEXT = "text"
@@ -51,7 +51,7 @@ class HeadlessOptions:
     context: str | None = None
     """Text from stdin; sent before the prompt."""
     attachments: tuple[Block, ...] = ()
-    output: Output = Output.TEXT
+    output: OutputFormat = OutputFormat.TEXT
     show_thinking: bool = False
     hide_thinking: bool = False
     """Thinking is omitted from ``--json`` and ``--jsonl``, too."""
@@ -61,7 +61,7 @@ class HeadlessOptions:
     @property
     def text_events(self) -> tuple[type[StreamEvent], ...]:
         """The events whose text is written as it arrives."""
-        thinking = self.show_thinking or (self.output is Output.JSONL and not self.hide_thinking)
+        thinking = self.show_thinking or (self.output is OutputFormat.JSONL and not self.hide_thinking)
         return (TextDelta, ThinkingDelta) if thinking else (TextDelta,)
 
     def blocks(self) -> tuple[Block, ...]:
@@ -113,14 +113,14 @@ def run_headless(
         writer.end(outcome)
     except BrokenPipeError:
         _abandon(stdout)
-        return Exit.CANCELLED
+        return ExitCode.CANCELLED
     except OSError as fault:  # for example a full disk behind stdout
         _abandon(stdout)
         with contextlib.suppress(OSError):
             stderr.write(f"ponder: the answer cannot be written: {fault.strerror}\n")
-        return Exit.FAILURE
+        return ExitCode.FAILURE
     except KeyboardInterrupt:
-        return Exit.CANCELLED
+        return ExitCode.CANCELLED
     return outcome.exit
 
 
@@ -138,13 +138,13 @@ def _ready(stream: TextIO | None) -> TextIO:
 
 def _writer(options: HeadlessOptions, out: TextIO, err: TextIO, session: str) -> Writer:
     match options.output:
-        case Output.TEXT:
+        case OutputFormat.TEXT:
             return TextWriter(out, err, show_thinking=options.show_thinking, level_chosen=options.level_chosen)
-        case Output.JSON:
+        case OutputFormat.JSON:
             from tui.headless.jsonl import JsonWriter
 
             return JsonWriter(out, session=session, hide_thinking=options.hide_thinking)
-        case Output.JSONL:
+        case OutputFormat.JSONL:
             from tui.headless.jsonl import JsonLinesWriter
 
             return JsonLinesWriter(out, session=session, hide_thinking=options.hide_thinking)
@@ -183,7 +183,7 @@ def _with_fault(outcome: Outcome, fault: BaseException | None) -> Outcome:
     while isinstance(fault, BaseExceptionGroup):
         fault = fault.exceptions[0]
     sentence = f"An internal error ended the session ({type(fault).__name__})."
-    return Outcome(exit=Exit.FAILURE, turn=outcome.turn, error=PonderError(sentence, advice="Please report it."))
+    return Outcome(exit=ExitCode.FAILURE, turn=outcome.turn, error=PonderError(sentence, advice="Please report it."))
 
 
 async def _follow(
@@ -205,7 +205,7 @@ async def _follow(
             writer.take(stamped.event)
             begun = begun or (isinstance(stamped.event, Streamed) and isinstance(stamped.event.event, text_events))
         writer.flush()
-    return Outcome(exit=Exit.CANCELLED, cancelled=True)
+    return Outcome(exit=ExitCode.CANCELLED, cancelled=True)
 
 
 @contextlib.contextmanager
@@ -220,7 +220,7 @@ def _interrupts(engine: EngineThread, session: Session) -> Iterator[None]:
             engine.call(session.cancel())
         elif now - first[0] > SAME_PRESS_S:
             # The session had its chance to end in order, and what was saved is saved.
-            os._exit(Exit.CANCELLED)
+            os._exit(ExitCode.CANCELLED)
 
     try:
         before = signal.signal(signal.SIGINT, stop)

@@ -102,7 +102,7 @@ class ProviderBackend:
         changes_left = MOST_CHANGES
         try:
             provider = self._keys.with_variables(self._provider_for_wire(target))
-            key = await self._key(provider, self._keys.needed)
+            key = await self._key(provider, self._keys.require)
             while True:
                 received_any = False
                 try:
@@ -134,7 +134,7 @@ class ProviderBackend:
             return None
         try:
             provider = self._keys.with_variables(self._provider_for_wire(target))
-            key = await self._key(provider, self._keys.needed)
+            key = await self._key(provider, self._keys.require)
             encoded = wire_named(target.facts.wire).encode(request, _quirks(target))
             outgoing = http_request(provider, counter.request(encoded), key, path="count")
             async with self._open(target, outgoing) as answer:

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
+class SavedKey:
     """One row of the credentials file."""
 
     provider: str
@@ -46,7 +46,7 @@ class CredentialsFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def rows(self) -> dict[str, Saved]:
+    def rows(self) -> dict[str, SavedKey]:
         """Return all rows; raises ConfigError if other users can read the file or own it."""
         import tomllib
 
@@ -67,7 +67,7 @@ class CredentialsFile:
         for provider, row in table.items():
             if isinstance(row, dict) and isinstance(row.get("host"), str):
                 key = row.get("key")
-                rows[provider] = Saved(
+                rows[provider] = SavedKey(
                     provider=provider, host=row["host"], key=Secret(key) if isinstance(key, str) else None
                 )
         return rows
@@ -82,7 +82,7 @@ class CredentialsFile:
             error.advice = f"Run `chmod 600 {self.path}`."
             raise error
 
-    def put(self, row: Saved) -> None:
+    def put(self, row: SavedKey) -> None:
         """Add or replace a row."""
         self._write({**self.rows(), row.provider: row})
 
@@ -94,7 +94,7 @@ class CredentialsFile:
         self._write(rows)
         return True
 
-    def _write(self, rows: dict[str, Saved]) -> None:
+    def _write(self, rows: dict[str, SavedKey]) -> None:
         import tomli_w
 
         table = {
@@ -301,7 +301,7 @@ class Keys:
             provider, headers={name: _VARIABLE.sub(substitute, text) for name, text in provider.headers.items()}
         )
 
-    def needed(self, provider: ProviderFacts) -> FoundKey | None:
+    def require(self, provider: ProviderFacts) -> FoundKey | None:
         """Return the key like ``find``; raises ProviderError(NO_KEY) if a required key is missing."""
         found = self.find(provider)
         if found is None and provider.auth is not AuthStyle.NONE and not provider.key_optional:
@@ -353,7 +353,7 @@ class Keys:
         secret, host = checked_key(text), host_of(provider.base_url)
         self.redactor.remember(secret)
         in_keyring = self._keyring is not None and self._keyring.put(provider.id, host, secret)
-        self._file.put(Saved(provider=provider.id, host=host, key=None if in_keyring else secret))
+        self._file.put(SavedKey(provider=provider.id, host=host, key=None if in_keyring else secret))
         self._found.pop((provider.id, host), None)
         return KeyLocation.KEYRING if in_keyring else KeyLocation.FILE
 
@@ -375,6 +375,6 @@ class Keys:
         self._found.pop((provider_id, row.host), None)
         return True
 
-    def saved(self) -> tuple[Saved, ...]:
+    def saved(self) -> tuple[SavedKey, ...]:
         """Return the rows of the credentials file."""
         return tuple(self._file.rows().values())

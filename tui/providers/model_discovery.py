@@ -14,7 +14,7 @@ from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError
 from tui.providers.http.deadlines import Limits
 from tui.providers.http.request import HttpRequest, http_request, other_header, with_version
 from tui.providers.keys import FoundKey, Keys
-from tui.providers.model_lists import MODELS_DEV, ListCache, Listing, Rows, models_dev_rows, ollama_row, rows_from
+from tui.providers.model_lists import MODELS_DEV, ListCache, ModelList, Rows, models_dev_rows, ollama_row, rows_from
 from tui.wires.errors.classify import refused
 from tui.wires.json_text import loads, text
 from tui.wires.wire import Encoded, Reply
@@ -47,18 +47,18 @@ class Discovery:
         self._cache = cache
         self._now = now
 
-    def cached(self, provider: ProviderFacts) -> Listing | None:
+    def cached(self, provider: ProviderFacts) -> ModelList | None:
         """Return the cached list of any age. Reads a file: call it in a thread."""
         return self._cache.read(provider.id)
 
-    async def ask(self, provider: ProviderFacts) -> Listing:
+    async def ask(self, provider: ProviderFacts) -> ModelList:
         """Fetch and cache a provider's list; raises ProviderError if it has none or does not answer."""
         if provider.discovery is None:
             raise ProviderError(ErrorKind.NOT_FOUND, f"{provider.title} has no model list to request.")
         transport = self._make_transport()
         try:
             provider = self._keys.with_variables(provider)
-            key = await asyncio.to_thread(self._keys.needed, provider)
+            key = await asyncio.to_thread(self._keys.require, provider)
             rows = await self._rows_or_versioned(transport, provider, key)
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
@@ -67,7 +67,7 @@ class Discovery:
             raise ProviderError(ErrorKind.NO_KEY, error.message, advice=error.advice) from None
         finally:
             await transport.aclose()
-        listing = Listing(source=provider.id, at=self._now(), rows={provider.id: rows})
+        listing = ModelList(source=provider.id, at=self._now(), rows={provider.id: rows})
         await asyncio.to_thread(self._cache.keep, listing)
         return listing
 
@@ -90,10 +90,10 @@ class Discovery:
         finally:
             await transport.aclose()
 
-    async def ask_all(self, providers: Iterable[ProviderFacts]) -> dict[str, Listing | PonderError]:
+    async def ask_all(self, providers: Iterable[ProviderFacts]) -> dict[str, ModelList | PonderError]:
         """Fetch many lists at once; returns a list or an error per provider id."""
 
-        async def one(provider: ProviderFacts) -> Listing | PonderError:
+        async def one(provider: ProviderFacts) -> ModelList | PonderError:
             try:
                 return await self.ask(provider)
             except ProviderError as error:
@@ -200,7 +200,7 @@ async def refresh_models_dev(
     now: Callable[[], float],
     *,
     url: str = MODELS_DEV_URL,
-) -> Listing:
+) -> ModelList:
     """Fetch and cache the models.dev catalogue for these providers; raises ProviderError if that fails."""
     request = HttpRequest(url=url, headers={"user-agent": f"ponder/{__version__}"}, method="GET")
     async with transport.open(request, limits=_MODELS_DEV_LIMITS) as answer:
@@ -210,6 +210,6 @@ async def refresh_models_dev(
     rows = models_dev_rows(await asyncio.to_thread(loads, content), providers)
     if not rows:
         raise ProviderError(ErrorKind.NOT_A_STREAM, "models.dev sent no catalogue; the old one is kept.")
-    listing = Listing(source=MODELS_DEV, at=now(), rows=rows)
+    listing = ModelList(source=MODELS_DEV, at=now(), rows=rows)
     await asyncio.to_thread(cache.keep, listing)
     return listing

@@ -226,7 +226,7 @@ LAST_DATE = 1e11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class ModelList:
     """The rows of one source, by provider and model id."""
 
     source: str
@@ -252,7 +252,7 @@ class ListCache:
             return tuple(path.stem.removeprefix("models-") for path in files if path.name.startswith("models-"))
         return ()
 
-    def read(self, source: str) -> Listing | None:
+    def read(self, source: str) -> ModelList | None:
         """Return the cached list, or None."""
         path = self._path(source)
         try:
@@ -267,9 +267,9 @@ class ListCache:
             for provider in child(value, "rows")
             if (models := child(value, "rows", provider))
         }
-        return Listing(source=source, at=at, rows=rows)
+        return ModelList(source=source, at=at, rows=rows)
 
-    def keep(self, listing: Listing) -> None:
+    def keep(self, listing: ModelList) -> None:
         """Write a list; errors are ignored, because the list can be fetched again."""
         path = self._path(listing.source)
         fresh = path.with_suffix(f".{os.getpid()}.new")
@@ -289,7 +289,7 @@ MODELS_DEV = "models.dev"
 """The source whose rows every other list overrides."""
 
 
-def merge_model_lists(catalog: Catalog, listings: Iterable[Listing]) -> Catalog:
+def merge_model_lists(catalog: Catalog, listings: Iterable[ModelList]) -> Catalog:
     """Return the catalogue with these lists, each named with its date; an older list of a source is replaced."""
     by_source = {_source(layer): layer for layer in catalog.layers if layer.source.startswith(_LIST_OF)}
     known = catalog.providers()

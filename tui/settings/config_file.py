@@ -11,7 +11,7 @@ from pathlib import Path
 from tui.domain.errors import ConfigError, PonderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
-from tui.settings.schema import checked, find_key, flat, is_group, nearest, top_names
+from tui.settings.schema import checked, find_key, flattened, is_group, nearest, top_names
 from tui.settings.user_files import parse_user_toml, read_user_text
 
 TABLES = ("providers", "models", "mcp", "permissions")
@@ -76,7 +76,7 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
         if isinstance(content, dict) and (meant := _similar_table(name)):
             problems.append(_no_such_table(path, text, name, content, meant))
             continue
-        entries = flat({name: content})
+        entries = flattened({name: content})
         if not entries and name not in top_names():
             entries = {name: content}
         for key, value in entries.items():
@@ -98,7 +98,7 @@ def _with_recommended(
             found[model] = row
             continue
         values: dict[str, object] = {}
-        for key, value in flat(row["recommended"]).items():
+        for key, value in flattened(row["recommended"]).items():
             try:
                 known = find_key(key)
                 if known.name.partition(".")[0] not in MODEL_SECTIONS:

@@ -95,10 +95,10 @@ class Layers:
         return self.provenance(key).value
 
     def for_plan(self, key: str) -> object:
-        """The effective value for the thinking plan; None if ``yields``."""
-        return None if self.yields(key) else self.value(key)
+        """The effective value for the thinking plan; None if ``is_overridden``."""
+        return None if self.is_overridden(key) else self.value(key)
 
-    def yields(self, key: str) -> bool:
+    def is_overridden(self, key: str) -> bool:
         """Whether a setting in place of levels has no effect because a higher layer sets a level."""
         return key in IN_PLACE_OF_LEVELS and self.provenance(key).layer < self.level_at
 

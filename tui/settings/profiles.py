@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
 from tui.settings.config_file import MODEL_SECTIONS
-from tui.settings.schema import checked, find_key, flat, nearest
+from tui.settings.schema import checked, find_key, flattened, nearest
 from tui.settings.user_files import list_user_files, may_exist, parse_user_toml, read_user_text, write_atomically
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def parse_profile(name: str, text: str, *, shipped: bool) -> Profile:
     if not isinstance(model, str | None) or not isinstance(description, str):
         raise ConfigError(f"Profile `{name}`: `model` and `description` are text.", key=name)
     values: dict[str, object] = {}
-    for key, value in flat(document).items():
+    for key, value in flattened(document).items():
         known = find_key(key)
         if known.name.partition(".")[0] not in SECTIONS:
             raise ConfigError(f"Profile `{name}`: `{known.name}` cannot be part of a profile.", key=known.name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tui.domain.errors import ConfigError
 from tui.settings.merged_file import Content, MergedFile
-from tui.settings.schema import checked, flat, keys
+from tui.settings.schema import checked, flattened, keys
 from tui.settings.user_files import parse_user_toml, read_user_text
 
 HEAD = "# Written by ponder. What config.toml says wins.\n"
@@ -63,7 +63,7 @@ def _parse(text: str) -> tuple[Content, list[ConfigError]]:
     """Parse to dotted keys; settings unknown to this version are ignored, wrong values reported."""
     found: Content = {}
     problems = []
-    for key, value in flat(parse_user_toml(text)).items():
+    for key, value in flattened(parse_user_toml(text)).items():
         if key in keys() and is_remembered(key):
             try:
                 found[key] = checked(keys()[key], value)

@@ -387,12 +387,12 @@ def _value(key: Key, text: str) -> object:
     return text if number is None else number
 
 
-def flat(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+def flattened(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     """Nested TOML tables as dotted keys."""
     found: dict[str, object] = {}
     for name, value in table.items():
         if isinstance(value, dict):
-            found.update(flat(value, f"{prefix}{name}."))
+            found.update(flattened(value, f"{prefix}{name}."))
         else:
             found[prefix + name] = value
     return found

@@ -32,7 +32,7 @@ from tui.store.codec import (
     text_of,
     to_object,
 )
-from tui.store.export import Parts
+from tui.store.export import ExportParts
 from tui.store.sessions import LAST_DATE
 from tui.store.turns import TurnPosition, close_turn, write_objects
 
@@ -91,15 +91,15 @@ class Frame:
     """Fields written after the turns."""
 
 
-def frame_of(connection: sqlite3.Connection, session: int, parts: Parts) -> Frame:
-    """Collect the fields and turns to export: all branches for ``Parts.ALL``, else only the active path."""
+def frame_of(connection: sqlite3.Connection, session: int, parts: ExportParts) -> Frame:
+    """Collect the fields and turns to export: all branches for ``ExportParts.ALL``, else only the active path."""
     identity, title, created, updated = connection.execute(
         "SELECT id, title, created, updated FROM session WHERE seq = ?", (session,)
     ).fetchone()
     spec, settings = sessions.settings_of(connection, session)
     view = summaries.view_of(connection, session)
     head = branches.head_of(connection, session)
-    if parts is Parts.ALL:
+    if parts is ExportParts.ALL:
         numbers = [
             row[0] for row in connection.execute("SELECT seq FROM turn WHERE session = ? ORDER BY seq", (session,))
         ]
@@ -134,7 +134,7 @@ def export_json(frame: Frame, turns: Iterable[object], conceal: Callable[[str], 
     yield f"],{serialized(dict(frame.tail))[1:]}"
 
 
-def turn_object(connection: sqlite3.Connection, turn: int, parts: Parts) -> dict[str, object]:
+def turn_object(connection: sqlite3.Connection, turn: int, parts: ExportParts) -> dict[str, object]:
     """A turn and its messages as JSON objects."""
     identity, created, parent = connection.execute(
         "SELECT turn.id, turn.created, parent.id FROM turn LEFT JOIN turn AS parent ON parent.seq = turn.parent"
@@ -149,7 +149,7 @@ def turn_object(connection: sqlite3.Connection, turn: int, parts: Parts) -> dict
     for seq, name, role, meta_text, when in heads:
         meta = _meta(meta_text)
         kept = [block for block in blocks[seq] if _is_exported(block, parts)]
-        if kept or parts is Parts.ALL:
+        if kept or parts is ExportParts.ALL:
             messages.append({"id": name, "role": role, "created": when, "meta": meta, "blocks": kept})
     return {"id": identity, "parent": parent, "created": created, "messages": messages}
 
@@ -161,9 +161,9 @@ def _meta(text: str) -> object:
         return {}
 
 
-def _is_exported(block: Json, parts: Parts) -> bool:
-    kinds = {Parts.ANSWERS: ("text", "image"), Parts.THINKING: ("text", "image", "thinking")}
-    return parts is Parts.ALL or block.get("kind") in kinds[parts]
+def _is_exported(block: Json, parts: ExportParts) -> bool:
+    kinds = {ExportParts.ANSWERS: ("text", "image"), ExportParts.THINKING: ("text", "image", "thinking")}
+    return parts is ExportParts.ALL or block.get("kind") in kinds[parts]
 
 
 def _concealed(value: object, conceal: Callable[[str], str]) -> object:

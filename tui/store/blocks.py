@@ -37,7 +37,7 @@ class BlockRow:
     blobs: dict[str, bytes] = field(default_factory=dict)
 
 
-def split(block: Mapping[str, object]) -> BlockRow:
+def to_row(block: Mapping[str, object]) -> BlockRow:
     """Convert a codec object to a row."""
     rest = dict(block)
     kind = rest.pop("kind", UNREADABLE)
@@ -60,7 +60,7 @@ def split(block: Mapping[str, object]) -> BlockRow:
     return row
 
 
-def join(kind: str, text: str | None, payload: str, blobs: Mapping[str, bytes]) -> dict[str, object]:
+def from_row(kind: str, text: str | None, payload: str, blobs: Mapping[str, bytes]) -> dict[str, object]:
     """Rebuild the object. A damaged row becomes an ``unreadable`` object that keeps the payload."""
     try:
         found = loads(payload)
@@ -130,7 +130,7 @@ def _text_field(block: Json) -> str:
 
 def _head(block: Json) -> BlockRow:
     """The row of a block, without a text that is stored in parts."""
-    return split({**block, _text_field(block): ""} if _long_text(block) else block)
+    return to_row({**block, _text_field(block): ""} if _long_text(block) else block)
 
 
 def _write_heads(connection: sqlite3.Connection, message: int, blocks: Sequence[Json]) -> None:
@@ -160,7 +160,7 @@ def _parts(text: str, at: int) -> Iterator[tuple[int, str]]:
 
 
 def _append_part(connection: sqlite3.Connection, message: int, position: int, at: int, text: str) -> None:
-    part = split({"kind": "text", "text": text, PART_OF: position, PART_AT: at})
+    part = to_row({"kind": "text", "text": text, PART_OF: position, PART_AT: at})
     last = _last_place(connection, message) or 0
     place = max(last + 1, message * ROOM + PARTS_FROM)
     connection.execute(
@@ -184,7 +184,7 @@ def _stored_parts(connection: sqlite3.Connection, message: int, texts: Mapping[i
         "SELECT place, kind, text, payload FROM block WHERE place >= ? AND place < ? ORDER BY place",
         (message * ROOM + PARTS_FROM, (message + 1) * ROOM),
     ):
-        part = join(kind, words, payload, {})
+        part = from_row(kind, words, payload, {})
         position, text = part.get(PART_OF), part.get("text")
         if not isinstance(position, int) or position not in texts:
             found.others.append(place)
@@ -215,7 +215,7 @@ def grow_block(
     content = head.get(name) if head.get("kind") in _GROWING else None
     if isinstance(content, str):
         head[name] = ""
-    row = split(head)
+    row = to_row(head)
     connection.execute(
         "INSERT INTO block (place, kind, text, payload) VALUES (?, ?, ?, ?) ON CONFLICT (place)"
         " DO UPDATE SET kind = excluded.kind, text = excluded.text, payload = excluded.payload",
@@ -278,7 +278,7 @@ def read_blocks(connection: sqlite3.Connection, messages: Sequence[int]) -> dict
             f" WHERE message.seq IN ({marks}) ORDER BY message.seq, place",
             some,
         ):
-            found[message].append(join(kind, text, str(payload), contents.get(message, {})))
+            found[message].append(from_row(kind, text, str(payload), contents.get(message, {})))
     return {message: _with_parts(blocks) for message, blocks in found.items()}
 
 

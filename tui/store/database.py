@@ -32,7 +32,7 @@ from tui.store.open_database import (
     one_at_a_time,
     open_reader,
     open_writer,
-    salvaged,
+    salvage_path,
     store_error,
 )
 
@@ -153,7 +153,7 @@ class Database:
             try:
                 make_private(self.path)
                 with one_at_a_time(self.path):
-                    if salvaged(self.path).exists():  # A repair was interrupted.
+                    if salvage_path(self.path).exists():  # A repair was interrupted.
                         from tui.store.recovery import finish
 
                         self._notice(f"The session database was damaged. It was saved as `{finish(self.path)}`.")

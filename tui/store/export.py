@@ -37,7 +37,7 @@ NO_TEXT = {"encrypted": "(encrypted)", "hidden by provider": "(hidden by the pro
 """Placeholders for thinking without text."""
 
 
-class Parts(StrEnum):
+class ExportParts(StrEnum):
     """How much of a conversation is exported."""
 
     ANSWERS = "answers"
@@ -49,7 +49,7 @@ class Parts(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ExportedSession:
     """The session to export."""
 
     title: str
@@ -83,7 +83,7 @@ class _Group:
     sections: list[_Section]
 
 
-def markdown(shown: Shown, parts: Parts) -> Iterator[str]:
+def markdown(shown: ExportedSession, parts: ExportParts) -> Iterator[str]:
     """Render the active path as markdown, in chunks."""
     yield f"# {one_line(shown.conceal(shown.title), 200) or 'Untitled'}"
     for group in _groups(shown, parts):
@@ -102,7 +102,7 @@ def markdown(shown: Shown, parts: Parts) -> Iterator[str]:
     yield "\n"
 
 
-def html(shown: Shown, parts: Parts) -> Iterator[str]:
+def html(shown: ExportedSession, parts: ExportParts) -> Iterator[str]:
     """Render the active path as a page without scripts or external resources, in chunks."""
     from markdown_it import MarkdownIt  # Imported here because only exports need it.
 
@@ -145,27 +145,27 @@ def preview(turns: Sequence[Turn], left_out: int) -> str:
     for number, turn in enumerate(turns):
         if number and left_out:
             pieces.append(f"*… {left_out} more …*")
-        for group in _groups(Shown(title="", turns=(turn,), conceal=str), Parts.ANSWERS):
+        for group in _groups(ExportedSession(title="", turns=(turn,), conceal=str), ExportParts.ANSWERS):
             text = "\n\n".join(section.text for section in group.sections)
             words = text[:PREVIEW_LENGTH]
             pieces.append(f"**{group.label}**\n\n{words}{'…' if len(words) < len(text) else ''}")
     return "\n\n".join(pieces)
 
 
-def _groups(shown: Shown, parts: Parts) -> Iterator[_Group]:
+def _groups(shown: ExportedSession, parts: ExportParts) -> Iterator[_Group]:
     paid: list[Paid] = []
     for turn in shown.turns:
         paid += map(without_blocks, paid_in((turn,)))
         yield from _groups_of(turn, parts, shown.conceal)
-    if parts is not Parts.ANSWERS and (bill := "\n".join(_cost_lines(shown, paid))):
+    if parts is not ExportParts.ANSWERS and (bill := "\n".join(_cost_lines(shown, paid))):
         yield _Group("cost", "Cost", [_Section("text", "", bill)])
 
 
-def _groups_of(turn: Turn, parts: Parts, conceal: Callable[[str], str]) -> Iterator[_Group]:
+def _groups_of(turn: Turn, parts: ExportParts, conceal: Callable[[str], str]) -> Iterator[_Group]:
     """The prompt under "You", everything else under the model's heading; a missing answer is stated."""
     group: _Group | None = None
     for message in turn.messages:
-        if message.superseded and parts is not Parts.ALL:
+        if message.superseded and parts is not ExportParts.ALL:
             continue
         sections = [
             section
@@ -191,7 +191,7 @@ def _groups_of(turn: Turn, parts: Parts, conceal: Callable[[str], str]) -> Itera
         yield _Group("answer", "No answer", [_Section("text", "", INTERRUPTED)])
 
 
-def _cost_lines(shown: Shown, paid: Sequence[Paid]) -> Iterator[str]:
+def _cost_lines(shown: ExportedSession, paid: Sequence[Paid]) -> Iterator[str]:
     """The total, with one line per part if there are several; nothing if no cost is known."""
     shares: dict[str, list[Paid]] = {}
     here: tuple[Paid, ...] = (*paid, *shown.summaries)
@@ -221,13 +221,13 @@ def _cache_line(paid: Iterable[Paid]) -> Iterator[str]:
         yield f"Input: {count(sum(usage.input or 0 for usage in used), 'token')} ({cached})"
 
 
-def _wanted(section: _Section, parts: Parts) -> bool:
+def _wanted(section: _Section, parts: ExportParts) -> bool:
     match parts:
-        case Parts.ANSWERS:
+        case ExportParts.ANSWERS:
             return section.kind == "text"
-        case Parts.THINKING:
+        case ExportParts.THINKING:
             return section.kind != "tool"
-        case Parts.ALL:
+        case ExportParts.ALL:
             return True
         case _:
             assert_never(parts)

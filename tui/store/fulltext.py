@@ -1,6 +1,6 @@
 """The full-text index: adding and removing rows.
 
-The index stores no text of its own, so removing a row requires the same text again: ``spaced`` must never change
+The index stores no text of its own, so removing a row requires the same text again: ``indexed_text`` must never change
 without a migration that rebuilds the index. Chinese, Japanese, Korean, Thai and similar scripts write without
 spaces or attach particles to words: their characters are indexed one by one and searched as phrases.
 """
@@ -32,7 +32,7 @@ _LONG_TEXTS = threading.local()
 _NOT_WORDS = lazy_regex("[\0\ud800-\udfff]")
 
 
-def spaced(text: str) -> str:
+def indexed_text(text: str) -> str:
     """Text as it is indexed."""
     if text.isascii():
         return text.replace("\0", " ")
@@ -46,9 +46,9 @@ def _spaced_parts(text: str) -> Iterator[str]:
 
 
 def _encoded(text: str) -> str | bytearray:
-    """``spaced`` for a long text, in UTF-8: as a string it would be in memory twice while SQLite copies it."""
+    """``indexed_text`` for a long text, in UTF-8: as a string it would be in memory twice while SQLite copies it."""
     if text.isascii():
-        return spaced(text)
+        return indexed_text(text)
     encoded = bytearray()
     for part in _spaced_parts(text):
         encoded += part.encode()
@@ -65,7 +65,7 @@ def index(connection: sqlite3.Connection, message: int, role: str, blocks: Seque
 
 def _execute(connection: sqlite3.Connection, statement: str, message: int, columns: Sequence[str]) -> None:
     if sum(map(len, columns)) <= LONG:
-        connection.execute(statement.format(_BOUND), (message, *map(spaced, columns)))
+        connection.execute(statement.format(_BOUND), (message, *map(indexed_text, columns)))
         return
     from tui.store.freed_memory import give_back
 

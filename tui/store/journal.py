@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid
-from tui.domain.messages import Growth, Message, Role, Turn
+from tui.domain.messages import BlockGrowth, Message, Role, Turn
 from tui.store.database import Database
 from tui.store.leases import Holder, OtherProcess, acquire
 from tui.store.sessions import NewSession, ensure, find, name_untitled, restore, title_from, touch
@@ -66,7 +66,7 @@ class StoredJournal:
         )
 
     async def grown(
-        self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
+        self, session: str, turn_id: str, message: Message, grown: Sequence[BlockGrowth], *, whole: bool
     ) -> bool:
         """Append to an open message; False if its earlier part is not stored."""
         return await self._database.run(

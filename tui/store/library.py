@@ -20,7 +20,7 @@ from tui.settings.user_files import write_atomically
 from tui.store import archive, export, leases, sessions
 from tui.store import turns as branches
 from tui.store.database import Database, StoreContext
-from tui.store.export import Parts
+from tui.store.export import ExportParts
 from tui.store.search import found_sessions, parse
 from tui.store.summaries import paid_elsewhere, runs_of
 from tui.store.turns import read_turns
@@ -165,12 +165,12 @@ class StoredLibrary:
             yield from self._archive(session, extent)
             return
 
-        def begin(connection: sqlite3.Connection) -> tuple[Sequence[int], export.Shown]:
+        def begin(connection: sqlite3.Connection) -> tuple[Sequence[int], export.ExportedSession]:
             number = branches.session_number(connection, session)
             path = branches.path_to(connection, branches.head_of(connection, number))
             title = sessions.info_of(connection, number).title
             runs = runs_of(connection, number, path)
-            return path, export.Shown(
+            return path, export.ExportedSession(
                 title=title,
                 turns=(),
                 conceal=self._concealed,
@@ -188,7 +188,7 @@ class StoredLibrary:
         shown = replace(template, turns=turns())
         yield from export.html(shown, extent) if form == "html" else export.markdown(shown, extent)
 
-    def _archive(self, session: str, extent: Parts) -> Iterator[str]:
+    def _archive(self, session: str, extent: ExportParts) -> Iterator[str]:
         def begin(connection: sqlite3.Connection) -> archive.Frame:
             return archive.frame_of(connection, branches.session_number(connection, session), extent)
 
@@ -222,9 +222,9 @@ class StoredLibrary:
         )
 
 
-def _extent(parts: str) -> Parts:
+def _extent(parts: str) -> ExportParts:
     try:
-        return Parts(parts)
+        return ExportParts(parts)
     except ValueError:
         raise UsageError(f"`{parts}` cannot be exported.", advice="answers, thinking or all.") from None
 

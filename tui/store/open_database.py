@@ -112,7 +112,7 @@ NETWORK_FILE_SYSTEMS = frozenset(
 SIDECARS = ("-wal", "-shm", "-journal")
 
 
-def salvaged(path: Path) -> Path:
+def salvage_path(path: Path) -> Path:
     """Where a repair builds the new database before it replaces the damaged one."""
     return path.with_name(f"{path.name}.salvaged")
 

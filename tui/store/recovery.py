@@ -18,7 +18,7 @@ from tui.domain.errors import PonderError
 from tui.settings.user_files import may_exist
 from tui.store.blocks import ROOM
 from tui.store.fulltext import index_all
-from tui.store.open_database import HEADER, SIDECARS, check, connect, migrate, open_reader, open_writer, salvaged
+from tui.store.open_database import HEADER, SIDECARS, check, connect, migrate, open_reader, open_writer, salvage_path
 from tui.store.pages import Pages, Row
 
 FARTHEST = 1 << 50
@@ -119,7 +119,7 @@ def recover(path: Path, file_system: Callable[[Path], str]) -> str:
     with tempfile.TemporaryDirectory(prefix=".salvage-", dir=path.parent) as folder:
         fresh = Path(folder) / "new" / path.name
         saved = _salvage(path, Path(folder) / path.name, fresh, file_system)
-        fresh.replace(salvaged(path))
+        fresh.replace(salvage_path(path))
     aside = finish(path)
     sessions = count(saved, "session")
     return f"The session database was damaged. It was saved as `{aside}`; {sessions} could be recovered."
@@ -128,7 +128,7 @@ def recover(path: Path, file_system: Callable[[Path], str]) -> str:
 def finish(path: Path) -> Path:
     """Replace the damaged database with the recovered one; returns the new path of the damaged one."""
     aside = _move_aside(path)
-    salvaged(path).replace(path)
+    salvage_path(path).replace(path)
     return aside
 
 

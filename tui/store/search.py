@@ -13,7 +13,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.listing import SessionInfo
 from tui.domain.search_terms import fold, term_pattern
 from tui.store.blocks import OF_MESSAGE, read_blocks, searchable_text
-from tui.store.fulltext import spaced
+from tui.store.fulltext import indexed_text
 from tui.store.sessions import info_of
 
 COLUMNS = {
@@ -116,7 +116,7 @@ def _day(word: str) -> float:
 
 
 def _indexed(term: str) -> str:
-    words = spaced(term).replace('"', " ")
+    words = indexed_text(term).replace('"', " ")
     return words if any(character.isalnum() for character in words) else ""
 
 

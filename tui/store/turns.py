@@ -10,7 +10,7 @@ from itertools import pairwise
 from tui.domain.blocks import OpaqueBlock
 from tui.domain.errors import StoreError
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import CRASHED, Growth, Message, Role, Turn
+from tui.domain.messages import CRASHED, BlockGrowth, Message, Role, Turn
 from tui.store.blocks import (
     are_stored,
     clear_blocks,
@@ -67,7 +67,12 @@ def write_message(
 
 
 def grow_message(
-    connection: sqlite3.Connection, position: TurnPosition, message: Message, grown: Sequence[Growth], *, whole: bool
+    connection: sqlite3.Connection,
+    position: TurnPosition,
+    message: Message,
+    grown: Sequence[BlockGrowth],
+    *,
+    whole: bool,
 ) -> bool:
     """Append to an open message without rewriting it; False if its earlier part is not stored."""
     stored = _find(connection, position.turn, message.id)

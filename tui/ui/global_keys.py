@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textual import constants
 from textual.binding import Binding
 
-from tui.ui.services import keep_still
+from tui.ui.services import apply_motion_setting
 from tui.ui.terminal.gc_schedule import GcSchedule
 from tui.ui.terminal.textual_private import driver_of
 
@@ -59,14 +59,14 @@ class GlobalKeys:
                 with contextlib.suppress(RuntimeError):  # the loop is closed: the program is about to end
                     loop.call_soon_threadsafe(self._leave, code)
 
-            shutdown.attend(leave)
+            shutdown.register_leave(leave)
         if (set_woken := getattr(driver_of(app), "call_when_woken", None)) is not None:
             set_woken(self._woken)
         if stdio_redirect is not None:
             app.app_suspend_signal.subscribe(app, lambda _: stdio_redirect.restore(), immediate=True)
             app.app_resume_signal.subscribe(app, lambda _: stdio_redirect.redirect(), immediate=True)
         app.app_resume_signal.subscribe(app, lambda _: self._repaint())
-        keep_still(app)
+        apply_motion_setting(app)
         app.call_after_refresh(_start_gc_schedule, app)
         self._listen(loop)
 

@@ -72,9 +72,9 @@ class UiServices:
 
     async def run_id(self, command: str) -> None:
         """Run the command with this id."""
-        await self.guarded(lambda: self.registry.by_id(command).run(self._context, ""))
+        await self.run_showing_errors(lambda: self.registry.by_id(command).run(self._context, ""))
 
-    async def guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def run_showing_errors(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do the work and show its errors."""
         try:
             await work()
@@ -107,7 +107,7 @@ class UiServices:
             composer.insert(composer.chips.attach(path.rpartition("/")[2], block) + " ")
             composer.focus()
 
-        start_work(self._app, lambda: self.guarded(read_and_insert))
+        start_work(self._app, lambda: self.run_showing_errors(read_and_insert))
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""
@@ -260,7 +260,7 @@ def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
     if "ui.theme" in values:
         _apply_theme(app, str(values["ui.theme"]))
     if "ui.plain" in values or "ui.motion" in values:
-        keep_still(app)
+        apply_motion_setting(app)
     if "ui.plain" in values:
         app.chat.set_plain()
         app.chat.transcript.recolour(app.ui_services.theme_styles())
@@ -271,7 +271,7 @@ def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
         app.chat.place_sidebar(app.chat.size.width)
 
 
-def keep_still(app: PonderApp) -> None:
+def apply_motion_setting(app: PonderApp) -> None:
     """Stop all animation if a setting or a screen reader requires it."""
     layers = app.services.settings.layers()
     still = bool(layers.value("ui.plain")) or not layers.value("ui.motion")

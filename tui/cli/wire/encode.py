@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 def encoded_request(args: argparse.Namespace) -> str:
     """The JSON line of the request."""
     user = user_catalog(os.environ).assigned(args.assignments)
-    stamps = Stamps(user.catalog, args.provider)
+    stamps = RecordedOrigins(user.catalog, args.provider)
     conversation = read_conversation(args.file, stamps.of)
     goal = _goal(args.model, stamps, conversation)
     user.require_right_rows(goal.spec)
@@ -80,7 +80,7 @@ def encoded_request(args: argparse.Namespace) -> str:
     request = _request(conversation, goal, settings, args.file.name)
     for warning in (
         *stamps.remarks,
-        *_unanswering(conversation.turns),
+        *_reject_stray_results(conversation.turns),
         *request.plan.warnings,
         *request.outgoing.warnings,
     ):
@@ -99,7 +99,7 @@ def encoded_request(args: argparse.Namespace) -> str:
 
 
 @dataclass(slots=True)
-class Stamps:
+class RecordedOrigins:
     """Sources of recorded responses, by the catalogue.
 
     A recording may come from an uncatalogued server, which is then a separate provider. If the user names the provider
@@ -149,7 +149,7 @@ def stamp(provider: ProviderFacts, facts: ModelFacts) -> Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
+class EncodeTarget:
     """The model to send to."""
 
     spec: ModelSpec
@@ -158,7 +158,7 @@ class Goal:
     quirks: Quirks
 
 
-def _goal(name: str, stamps: Stamps, conversation: ConversationFile) -> Goal:
+def _goal(name: str, stamps: RecordedOrigins, conversation: ConversationFile) -> EncodeTarget:
     if stamps.asked_provider is None:
         spec = parse_spec(name, stamps.catalog)
     else:
@@ -170,7 +170,7 @@ def _goal(name: str, stamps: Stamps, conversation: ConversationFile) -> Goal:
     described = provider.source.startswith("packaged") and facts.wire in (provider.wire, *provider.wire_quirks)
     if facts.wire is WireName.OPENAI_CHAT and not described:
         quirks = replace(quirks, thinking_back=_field_for(conversation.turns))
-    return Goal(spec=spec, provider=provider, facts=facts, quirks=quirks)
+    return EncodeTarget(spec=spec, provider=provider, facts=facts, quirks=quirks)
 
 
 def _answers(turns: Sequence[Turn]) -> Iterable[Message]:
@@ -198,7 +198,7 @@ def _field_for(turns: Sequence[Turn]) -> str:
     return "reasoning_details" if signed else "reasoning_content"
 
 
-def _request(conversation: ConversationFile, goal: Goal, settings: EngineSettings, name: str) -> ChatRequest:
+def _request(conversation: ConversationFile, goal: EncodeTarget, settings: EngineSettings, name: str) -> ChatRequest:
     """The request as the engine builds it; ``name`` is used as the session."""
     provider = replace(goal.provider, wire=goal.facts.wire, quirks=goal.quirks, wire_quirks={})
     facts = replace(goal.facts, quirks={})
@@ -213,7 +213,7 @@ def _request(conversation: ConversationFile, goal: Goal, settings: EngineSetting
     return Planner(Catalog(), TokenMeter()).request(ask)
 
 
-def _unanswering(turns: Sequence[Turn]) -> Iterable[str]:
+def _reject_stray_results(turns: Sequence[Turn]) -> Iterable[str]:
     """Reject results that belong to no call."""
     called: set[str] = set()
     for message in (message for turn in turns for message in turn.messages):

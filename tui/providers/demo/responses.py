@@ -94,7 +94,7 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class DemoUsage:
     """The token usage of a response."""
 
     input: int
@@ -121,7 +121,7 @@ Frames = Iterator[bytes]
 class Encoder(Protocol):
     """Encodes one response in one wire format."""
 
-    def begin(self, bill: Bill) -> Frames:
+    def begin(self, bill: DemoUsage) -> Frames:
         """Yield the first frames."""
         ...
 
@@ -129,7 +129,7 @@ class Encoder(Protocol):
         """Yield the frames of one piece of the script."""
         ...
 
-    def end(self, bill: Bill, *, calls: bool) -> Frames:
+    def end(self, bill: DemoUsage, *, calls: bool) -> Frames:
         """Yield the last frames."""
         ...
 
@@ -146,7 +146,7 @@ class AnthropicEncoder:
     def __init__(self, model: str, stem: str) -> None:
         self._model, self._stem, self._index = model, stem, 0
 
-    def begin(self, bill: Bill) -> Frames:
+    def begin(self, bill: DemoUsage) -> Frames:
         """Yield ``message_start`` and a ping, as the real API does."""
         usage = {"input_tokens": bill.input, "output_tokens": 1, "cache_read_input_tokens": 0}
         message = {"id": f"msg_{self._stem}", "type": "message", "role": "assistant", "model": self._model}
@@ -180,7 +180,7 @@ class AnthropicEncoder:
         yield self._event("content_block_stop", index=self._index)
         self._index += 1
 
-    def end(self, bill: Bill, *, calls: bool) -> Frames:
+    def end(self, bill: DemoUsage, *, calls: bool) -> Frames:
         """Yield ``message_delta`` with the usage, and ``message_stop``."""
         usage = {
             "output_tokens": bill.thinking + bill.answer,
@@ -206,7 +206,7 @@ class ResponsesEncoder:
     def _response(self, status: str) -> dict[str, object]:
         return {"id": f"resp_{self._stem}", "object": "response", "model": self._model, "status": status}
 
-    def begin(self, bill: Bill) -> Frames:
+    def begin(self, bill: DemoUsage) -> Frames:
         """Yield ``response.created``."""
         yield self._event("response.created", response=self._response("in_progress"))
 
@@ -255,7 +255,7 @@ class ResponsesEncoder:
     def _added(self, at: int, item: Mapping[str, object]) -> bytes:
         return self._event("response.output_item.added", output_index=at, item={**item, "status": "in_progress"})
 
-    def end(self, bill: Bill, *, calls: bool) -> Frames:
+    def end(self, bill: DemoUsage, *, calls: bool) -> Frames:
         """Yield ``response.completed`` with the usage."""
         usage = {
             "input_tokens": bill.input,
@@ -278,7 +278,7 @@ class ChatEncoder:
     def _delta(self, delta: Mapping[str, object], reason: str | None = None) -> bytes:
         return sse({**self._base, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
-    def begin(self, bill: Bill) -> Frames:
+    def begin(self, bill: DemoUsage) -> Frames:
         """Yield the role."""
         yield self._delta({"role": "assistant", "content": None})
 
@@ -299,7 +299,7 @@ class ChatEncoder:
             case Break("overloaded"):
                 yield sse({"error": {"message": "Overloaded", "type": "server_error", "code": 503}})
 
-    def end(self, bill: Bill, *, calls: bool) -> Frames:
+    def end(self, bill: DemoUsage, *, calls: bool) -> Frames:
         """Yield the finish reason, the usage and ``[DONE]``."""
         yield self._delta({}, "tool_calls" if calls else "stop")
         usage = {
@@ -326,7 +326,7 @@ class GeminiEncoder:
         whole = {"candidates": [candidate], "modelVersion": self._model, "responseId": self._stem, **fields}
         return sse(whole).replace(b"\n", b"\r\n")
 
-    def begin(self, bill: Bill) -> Frames:
+    def begin(self, bill: DemoUsage) -> Frames:
         """Yield nothing: the stream starts with the first part."""
         return iter(())
 
@@ -346,7 +346,7 @@ class GeminiEncoder:
                 error = {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}
                 yield sse({"error": error}).replace(b"\n", b"\r\n")
 
-    def end(self, bill: Bill, *, calls: bool) -> Frames:
+    def end(self, bill: DemoUsage, *, calls: bool) -> Frames:
         """Yield finish reason and usage; an unused signature of the thinking is sent on an empty part."""
         usage = {
             "promptTokenCount": bill.input,

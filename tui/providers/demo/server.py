@@ -13,10 +13,10 @@ from tui.domain.fast_dataclass import dataclass
 from tui.providers.demo.requests import ParsedRequest, parse_anthropic, parse_chat, parse_gemini, parse_responses
 from tui.providers.demo.responses import (
     AnthropicEncoder,
-    Bill,
     Break,
     Call,
     ChatEncoder,
+    DemoUsage,
     Encoder,
     GeminiEncoder,
     Piece,
@@ -100,7 +100,7 @@ class DemoServer:
             return _refused(refusal)
         if not any(isinstance(piece, Break) for piece in script.pieces):
             del self._asked[asked]  # after a success, the requested error occurs again
-        bill = Bill(
+        bill = DemoUsage(
             input=tokens((request.body or b"").decode("utf-8", "replace")),
             thinking=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Think)),
             answer=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Say)),
@@ -112,7 +112,7 @@ class DemoServer:
         return InProcessResponse(status=200, headers={"content-type": "text/event-stream"}, body=paced)
 
 
-def _frames(encoder: Encoder, script: Script, bill: Bill) -> Iterator[tuple[Piece | None, bytes]]:
+def _frames(encoder: Encoder, script: Script, bill: DemoUsage) -> Iterator[tuple[Piece | None, bytes]]:
     """Yield each frame with the piece it belongs to."""
     yield from ((None, frame) for frame in encoder.begin(bill))
     for piece in script.pieces:

@@ -76,7 +76,7 @@ class Deadlines:
     def end_came(self, within_s: float) -> None:
         """Note that the end marker came; the rest of the body may take ``within_s`` seconds."""
         self._end_by = self._loop.time() + within_s
-        self.rest()  # this deadline may be nearer than the timer
+        self.pause()  # this deadline may be nearer than the timer
 
     @property
     def has_end_come(self) -> bool:
@@ -89,7 +89,7 @@ class Deadlines:
         if self._timer is None:
             self._set_timer()
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         """Stop watching until the next wait."""
         self._waiting = None
         if self._timer is not None:

@@ -82,7 +82,7 @@ class ReadAhead:
 
     async def aclose(self) -> None:
         """Stop reading; afterwards the stream can be closed."""
-        self._deadlines.rest()
+        self._deadlines.pause()
         if self._reading is not None and not self._reading.done():
             self._reading.cancel()
             await asyncio.wait((self._reading,))

@@ -153,7 +153,7 @@ class Permissions:
         return Grant(strength=rule_given.strength or Strength.FULL, rule=answer)
 
     def _add(self, text: str) -> None:
-        self.book = self.book.plus((read_rule(Verdict.ALLOW, text, home=self.home),))
+        self.book = self.book.with_session_rules((read_rule(Verdict.ALLOW, text, home=self.home),))
         for call, intent, run in tuple(self._asking):
             if self.book.decide(intent.requested, tainted=run.tainted).verdict is Verdict.ALLOW:
                 self._settled.add(call.call_id)
@@ -183,7 +183,7 @@ def open_permissions(
     enforceable: Callable[[], frozenset[Strength]],
 ) -> Permissions:
     """Load the rules. Only the user's own files and the command line count, never files in the working folder."""
-    found = rules_of_file(file, home=str(home)).plus(
+    found = rules_of_file(file, home=str(home)).combined_with(
         rules_of_table(table, where="config.toml [permissions]", home=str(home))
     )
     allowed = rules_allowed(policy.allow, home=str(home))
@@ -241,7 +241,7 @@ class Rules:
     cautious: bool = False
     """Whether a rule that denies could not be read."""
 
-    def plus(self, other: Rules) -> Rules:
+    def combined_with(self, other: Rules) -> Rules:
         """Combine two sources."""
         return Rules(
             rules=(*self.rules, *other.rules),

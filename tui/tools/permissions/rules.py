@@ -198,7 +198,7 @@ class RuleBook:
     enforceable: Callable[[], frozenset[Strength]] = _nothing_enforceable
     """The strengths that the sandbox of this machine can enforce."""
 
-    def plus(self, rules: Iterable[Rule]) -> RuleBook:
+    def with_session_rules(self, rules: Iterable[Rule]) -> RuleBook:
         """A copy with more rules for this session."""
         return replace(self, session=(*self.session, *rules))
 

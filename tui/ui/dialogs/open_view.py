@@ -141,7 +141,7 @@ def _sessions(app: PonderApp, query: str) -> None:
         app.chat.composer.focus()
 
     async def guarded(chosen: str | None) -> None:
-        await app.ui_services.guarded(lambda: opened(chosen))
+        await app.ui_services.run_showing_errors(lambda: opened(chosen))
 
     app.push_screen(sheet, guarded)
 
@@ -197,7 +197,7 @@ def _themes(app: PonderApp) -> None:
     def chosen(name: str | None) -> None:
         if name is not None:
             app.choose_theme(name)
-            start_work(app, lambda: app.ui_services.guarded(lambda: save(name)))
+            start_work(app, lambda: app.ui_services.run_showing_errors(lambda: save(name)))
 
     app.push_screen(ThemePicker(), chosen)
 

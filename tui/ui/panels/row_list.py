@@ -58,9 +58,9 @@ class RowList(BarList):
             self._rows = list(rows)
             self.clear_options()
             self.add_options([Option(row.content, disabled=not row.key) for row in rows])
-        self.put_bar(wanted)
+        self.select_key(wanted)
 
-    def put_bar(self, key: str | None) -> None:
+    def select_key(self, key: str | None) -> None:
         """Select this row, or the first selectable one."""
         indexes = [number for number, row in enumerate(self._rows) if row.key and row.key == key]
         first = [number for number, row in enumerate(self._rows) if row.key]

@@ -69,13 +69,13 @@ class Shutdown:
     ) -> None:
         self._leave = None
 
-    def attend(self, leave: Callable[[int], object]) -> None:
+    def register_leave(self, leave: Callable[[int], object]) -> None:
         """Register the orderly end; ``leave`` is called with the exit code, from any thread."""
         self._leave = leave
         if self._code is not None:  # a signal came before
             leave(self._code)
 
-    def check(self) -> None:
+    def leave_if_signalled(self) -> None:
         """Between two steps of the start: end it if a signal came."""
         if self._code is not None:
             raise SystemExit(self._code)

@@ -100,7 +100,7 @@ class Summary(Folded):
 
     def _show_or_hide_turns(self) -> None:
         for section in self._behind:
-            section.put(Presence.DIMMED if self.is_open else Presence.HIDDEN)
+            section.set_presence(Presence.DIMMED if self.is_open else Presence.HIDDEN)
             self._changed(section)
 
 
@@ -120,7 +120,7 @@ def folded_into(
     shown = [section for section in sections if section.key != SUMMARY]
     for section in shown:
         if section.presence is not Presence.SHOWN:
-            section.put(Presence.SHOWN)
+            section.set_presence(Presence.SHOWN)
             changed(section)
     indexes = [index for index, section in enumerate(shown) if section.key in keys]
     if view is None or not indexes:

@@ -132,7 +132,7 @@ class Section:
         """Styled lines, each with what it was made from."""
         self.presence = Presence.SHOWN
 
-    def put(self, presence: Presence) -> None:
+    def set_presence(self, presence: Presence) -> None:
         """Hide, dim or show the section."""
         self.presence = presence
         if self.strips:

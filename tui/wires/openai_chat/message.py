@@ -166,7 +166,7 @@ def _beginning_at_end(text: str, marks: tuple[str, ...]) -> int:
     return 0
 
 
-class OpenBlock:
+class BlockWriter:
     """Opens, continues and closes blocks, because the format itself has deltas only."""
 
     def __init__(self) -> None:
@@ -233,7 +233,7 @@ Shape = tuple[tuple[str, ...], bool, bool, tuple[str, ...]]
 """Of a delta: its thinking fields, whether it has details, whether it has calls, its rare fields."""
 
 
-class ChatMessage(OpenBlock):
+class ChatMessage(BlockWriter):
     """The message of one response while it is received."""
 
     def __init__(self, quirks: Quirks) -> None:

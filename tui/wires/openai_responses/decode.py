@@ -38,10 +38,10 @@ from tui.wires.openai_responses.items import (
     Item,
     MessageItem,
     MessagePart,
+    OpenPart,
     ReasoningItem,
-    Writing,
     new_item,
-    placed,
+    with_output_index,
 )
 from tui.wires.wire import Frame
 
@@ -94,7 +94,7 @@ class ResponseOutput:
         part, events = item.part(position, "refusal" if kind == "refusal" else "text")
         delta = "response.refusal.delta" if part.kind == "refusal" else TEXT_DELTA
         at = event.get("output_index")
-        self._writing = Writing(delta, at, "content_index", position, part.pieces.append, TextDelta, part.index)
+        self._writing = OpenPart(delta, at, "content_index", position, part.pieces.append, TextDelta, part.index)
         return part, events
 
     def on_part_added(self, event: Json) -> Sequence[StreamEvent]:
@@ -127,7 +127,7 @@ class ResponseOutput:
         if item.current is not None and item.index is not None:
             at = event.get("output_index")
             keep = item.current.append
-            self._writing = Writing(text(event, "type"), at, sub_name, position, keep, ThinkingDelta, item.index)
+            self._writing = OpenPart(text(event, "type"), at, sub_name, position, keep, ThinkingDelta, item.index)
         return events
 
     def on_arguments_delta(self, event: Json) -> Sequence[StreamEvent]:
@@ -140,7 +140,7 @@ class ResponseOutput:
         if item.index is not None:
             at = event.get("output_index")
             keep = item.pieces.append
-            self._writing = Writing(text(event, "type"), at, "output_index", at, keep, ToolArgsDelta, item.index)
+            self._writing = OpenPart(text(event, "type"), at, "output_index", at, keep, ToolArgsDelta, item.index)
         return events
 
     def on_arguments_done(self, event: Json) -> Sequence[StreamEvent]:
@@ -228,7 +228,7 @@ class ResponseOutput:
     def final_items(self, output: Sequence[Json], *, whole_response: bool) -> list[StreamEvent]:
         """Return the events of the final list: items that were not streamed, and encrypted reasoning (Azure)."""
         events: list[StreamEvent] = []
-        for position, raw in placed(self._items, output):
+        for position, raw in with_output_index(self._items, output):
             item = self._items.get(position)
             if item is None:
                 item = self._items[position] = new_item(text(raw, "type"), self._new_index)

@@ -30,7 +30,7 @@ class Contradiction(Exception):
     """The finished item does not start with the text of its deltas, so it replaces them."""
 
 
-def rest(streamed: str, final: str) -> str:
+def remaining_text(streamed: str, final: str) -> str:
     """Return what ``final`` adds to ``streamed``; "" if ``final`` is empty. Raises Contradiction."""
     if not final:
         return ""
@@ -40,7 +40,7 @@ def rest(streamed: str, final: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class OpenPart:
     """The open part and how to make events for it: the fast path compares each delta with it."""
 
     kind: str
@@ -52,7 +52,7 @@ class Writing:
     index: int
 
 
-NOT_WRITING = Writing("", None, "", None, lambda _: None, TextDelta, -1)
+NOT_WRITING = OpenPart("", None, "", None, lambda _: None, TextDelta, -1)
 
 
 class Item:
@@ -140,7 +140,7 @@ class ReasoningItem(Item):
         if len(streamed) > len(final) or streamed[:-1] != final[: len(streamed[:-1])]:
             raise Contradiction
         events: list[StreamEvent] = []
-        if streamed and (missing := rest(streamed[-1], final[len(streamed) - 1])):
+        if streamed and (missing := remaining_text(streamed[-1], final[len(streamed) - 1])):
             assert self.current is not None
             assert self.index is not None
             self.current.append(missing)
@@ -249,7 +249,7 @@ class MessagePart:
 
     def complete(self, final: str) -> list[StreamEvent]:
         """Return the rest of the text. Raises Contradiction."""
-        missing = rest("".join(self.pieces), final)
+        missing = remaining_text("".join(self.pieces), final)
         if not missing:
             return []
         self.pieces.append(missing)
@@ -284,7 +284,7 @@ class CallItem(Item):
 
     def complete(self, final: str) -> list[StreamEvent]:
         """Return the rest of the arguments. Raises Contradiction."""
-        missing = rest("".join(self.pieces), final)
+        missing = remaining_text("".join(self.pieces), final)
         return self.add(missing) if missing else []
 
     def settle(self, item: Json) -> list[StreamEvent]:
@@ -343,7 +343,7 @@ def new_item(name: str, new_index: NewIndex) -> Item:
     return ITEMS.get(name, Item)(name or "unknown", new_index)
 
 
-def placed(items: Mapping[int, Item], output: Sequence[Json]) -> list[tuple[int, Json]]:
+def with_output_index(items: Mapping[int, Item], output: Sequence[Json]) -> list[tuple[int, Json]]:
     """Return each final item with its ``output_index``, found by order, else by id, else a new one."""
     seen = sorted(items)
     names = [items[position].name for position in seen]
@@ -351,10 +351,10 @@ def placed(items: Mapping[int, Item], output: Sequence[Json]) -> list[tuple[int,
         return list(zip(seen, output, strict=True))
     by_id = {text(items[position].done, "id"): position for position in seen if items[position].done}
     beyond = max(seen, default=-1) + 1
-    placed: list[tuple[int, Json]] = []
+    with_output_index: list[tuple[int, Json]] = []
     for order, raw in enumerate(output):
         position = by_id.get(text(raw, "id") or "\0")
         if position is None and order in items and items[order].name == text(raw, "type"):
             position = order
-        placed.append((beyond + order if position is None else position, raw))
-    return placed
+        with_output_index.append((beyond + order if position is None else position, raw))
+    return with_output_index
