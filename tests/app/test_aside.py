@@ -20,7 +20,7 @@ from tests.ui.stage import until
 from tui.domain.blocks import ToolCallBlock
 from tui.engine.side_turns import DIRECTLY
 from tui.engine.state import Phase
-from tui.providers.demo.responses import Bill
+from tui.providers.demo.responses import DemoUsage
 from tui.ui.dialogs.approval import Approval
 from tui.ui.dialogs.aside import Aside
 from tui.ui.dialogs.sheet import Sheet
@@ -231,7 +231,7 @@ async def test_calls_are_refused_and_the_model_answers_without(tmp_path: Path) -
 async def test_the_spending_limit_asks_about_it(tmp_path: Path) -> None:
     priced = '[models."anthropic/claude-sonnet-4-5"]\nprice = { input = 10.0, output = 100.0 }\n'
     more = f"[generation]\nmaxOutput = 2000\n[budget]\nsession = 0.31\n{priced}"
-    used = Bill(input=1_000, thinking=0, answer=1_000)
+    used = DemoUsage(input=1_000, thinking=0, answer=1_000)
     async with faults(ANSWER, SIDE, bill=used) as server, screen(tmp_path, **connect(tmp_path, server, more)) as s:
         await s.ask("First?")
         await aside(s, "Beside it?")

@@ -123,7 +123,7 @@ class Aside(Sheet[None]):
 
     def key_k(self) -> None:
         """Keep the answer as a branch of the conversation."""
-        start_work(self.app, lambda: self.ponder.ui_services.guarded(self._keep))
+        start_work(self.app, lambda: self.ponder.ui_services.run_showing_errors(self._keep))
 
     async def _keep(self) -> None:
         if self._is_kept or self._side is None:
@@ -138,5 +138,5 @@ class Aside(Sheet[None]):
         """Stop the answer and close."""
         if self._side is not None:
             ids = (self._side.id,)
-            start_work(self.app, lambda: self.ponder.ui_services.guarded(lambda: self._questions.drop(ids)))
+            start_work(self.app, lambda: self.ponder.ui_services.run_showing_errors(lambda: self._questions.drop(ids)))
         self.dismiss(None)
