@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.faultserver.egress import Canary, ForwardProxy, own_ca
-from tests.faultserver.player import Step
+from tests.faultserver.player import Seen, Step
 from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
 from tests.patience import PATIENCE_S
@@ -361,10 +361,49 @@ async def test_T18_a_flood_of_headers_is_refused_for_good(client: Client) -> Non
     assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TOO_LARGE, False)
 
 
+@pytest.mark.parametrize("secure", [False, True])
+async def test_T19_a_server_that_answers_and_then_reads_no_more_is_heard(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secure: bool
+) -> None:
+    tls = None
+    if secure:
+        ca = own_ca(tmp_path)
+        tls = ca.server
+        monkeypatch.setenv("SSL_CERT_FILE", str(ca.bundle))
+    refusal: list[Step] = [{"status": 413, "json": {"error": {"message": "Too much."}}}, {"sleep": 1000}]
+    async with FaultServer([refusal, FULL], "openai-chat", tls=tls, read_body=False) as server:
+        backend = client.backend(replace(PATIENT, answered_s=0.3))
+        refused = await client.ask(server, "openai-chat", asked=request("x" * 60_000_000), backend=backend)
+        server.read_body = True
+        answered = await client.ask(server, "openai-chat", backend=backend)
+        assert server.connections == 2, "the rest of the upload would be taken for a request"
+    assert refused.error is not None
+    assert (refused.error.status, "Too much." in refused.error.message) == (413, True)
+    assert (answered.error, answered.text) == (None, "one two three four five")
+
+
+@pytest.mark.long
+async def test_T19_the_limit_for_writing_is_one_of_standstill(client: Client) -> None:
+    class SlowReader(FaultServer):
+        """Needs much longer than the limit for the whole request, and much less for each part."""
+
+        async def _request(self, reader: asyncio.StreamReader) -> Seen:
+            seen = await super()._request(reader)
+            left = int(seen.headers["content-length"])
+            while left > 0:
+                left -= len(await reader.readexactly(min(left, 2**20)))
+                await asyncio.sleep(0.25)
+            return seen
+
+    async with SlowReader([FULL], read_body=False) as server:
+        outcome = await client.ask(server, asked=request("x" * 30_000_000), limits=replace(PATIENT, write_s=3.0))
+    assert (outcome.error, outcome.text) == (None, "one two three four five")
+
+
 async def test_T19_a_server_that_takes_nothing_in_ends_at_the_write_limit(client: Client) -> None:
     async with FaultServer([[{"sleep": 5}]], read_body=False) as server:
         limits = replace(PATIENT, write_s=BRISK.write_s)
-        outcome = await client.ask(server, asked=request("x" * 20_000_000), limits=limits)
+        outcome = await client.ask(server, asked=request("x" * 60_000_000), limits=limits)
     assert outcome.error is not None
     assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TIMEOUT, True)
 

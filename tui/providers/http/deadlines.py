@@ -34,6 +34,8 @@ class Limits:
     total_s: float = 3600.0
     after_end_s: float = 3.0
     """Longest wait for the end of the body after the end marker."""
+    answered_s: float = 10.0
+    """Longest wait for a server to read on after it answered during an upload."""
     stream_bytes: int = 64 * 1024 * 1024
     error_bytes: int = 64 * 1024
     allow_http: bool = False

@@ -32,7 +32,7 @@ if "httpx" not in sys.modules:
 
 import httpx
 
-from tui.providers.http.upload_rescue import rescue_uploads
+from tui.providers.http.upload_rescue import in_pieces, rescuer
 
 if sys.modules.get("httpx._main", httpx) is None:
     del sys.modules["httpx._main"]
@@ -55,14 +55,21 @@ class HttpxConnection:
             trust_env=False,
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0),
         )
+        self._rescue = rescuer(limits.answered_s)
 
     async def send(self, request: HttpRequest) -> RawResponse:
         """Send a request and wait for the headers of the response."""
+        body, length = request.body, {}
+        if body is not None:
+            length = {"content-length": str(len(body))}
         outgoing = self._client.build_request(
-            request.method, request.url, headers=request.headers, content=request.body
+            request.method,
+            request.url,
+            headers={**request.headers, **length},
+            content=None if body is None else in_pieces(body),
         )
         outgoing.headers["accept-encoding"] = "identity"
-        outgoing.extensions["trace"] = rescue_uploads
+        outgoing.extensions["trace"] = self._rescue
         response = await self._client.send(outgoing, stream=True)
         headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         return RawResponse(

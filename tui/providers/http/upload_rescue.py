@@ -1,28 +1,45 @@
-"""Reads an answer that came before the server reset the connection during a long upload.
+"""Reads an answer that came before a long upload was over.
 
-asyncio closes a socket when writing to it fails, and with it goes what was received and not read yet: the refusal of a
-request that is too large, or of its key. httpcore reads the answer after a failed write, but finds nothing.
+- The server reset the connection: asyncio closes a socket when writing to it fails, and with it goes what was received
+  and not read yet, such as the refusal of a request that is too large, or of its key. httpcore reads the answer after
+  a failed write, but finds nothing.
+- The server reads no more and keeps the connection open: httpcore would wait until its limit for writing.
 """
 
 from __future__ import annotations
 
+import asyncio
+import select
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from anyio import BrokenResourceError
 from anyio.abc import ByteStream, SocketAttribute
 
-LONG = 64 * 1024
+PIECE = 64 * 1024
+"""Bytes of an upload that are written at a time: the limit for writing is for each piece."""
+LONG = PIECE // 2
 """Bytes; less is in the buffers of the system before the server can answer."""
+
+
+async def in_pieces(body: bytes) -> AsyncIterator[bytes]:
+    """Yield a body in pieces."""
+    for start in range(0, len(body), PIECE):
+        yield body[start : start + PIECE]
 
 
 class RescuedStream(ByteStream):
     """Keeps a second descriptor of the socket during a long upload, and reads it when the first one is gone."""
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: ByteStream, answered_s: float) -> None:
+        """``answered_s``: how long the server may read nothing after it began to answer; 0 for no limit."""
         self._inner = stream
+        self._answered_s = answered_s
         self._spare: socket.socket | None = None
+        self._given_up = False
+        """The rest of the upload is not sent."""
+        self._answer_read = False
 
     @property
     def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
@@ -31,20 +48,44 @@ class RescuedStream(ByteStream):
 
     async def send(self, item: bytes) -> None:
         """Send bytes."""
-        if len(item) > LONG and self._spare is None:
+        if self._given_up:
+            if self._answer_read:  # The server would take a next request for the rest of this one.
+                raise BrokenResourceError
+            return
+        if len(item) <= LONG:
+            await self._inner.send(item)
+            return
+        if self._spare is None:
             try:
                 self._spare = self._inner.extra(SocketAttribute.raw_socket).dup()
             except OSError:
                 self._spare = None  # No descriptor is left: the upload works without.
         try:
-            await self._inner.send(item)
+            await self._send_unless_answered(item)
         except BrokenResourceError:
             if self._spare is None:
                 raise
             # Not an error yet: TLS reads nothing after one, and if nothing is left, receive raises it.
+            self._given_up = True
+
+    async def _send_unless_answered(self, item: bytes) -> None:
+        # A task, because a send that is cancelled may or may not have written its bytes.
+        sending = asyncio.ensure_future(self._inner.send(item))
+        try:
+            while not (await asyncio.wait((sending,), timeout=self._answered_s or None))[0]:
+                if self._has_answered():
+                    self._given_up = True
+                    return
+            await sending
+        finally:
+            await _ended(sending)
+
+    def _has_answered(self) -> bool:
+        return self._spare is not None and bool(select.select((self._spare,), (), (), 0)[0])
 
     async def receive(self, max_bytes: int = 65536) -> bytes:
         """Return received bytes, also those from before a reset."""
+        self._answer_read = self._given_up
         try:
             received = await self._inner.receive(max_bytes)
         except BrokenResourceError:
@@ -75,8 +116,18 @@ class RescuedStream(ByteStream):
             self._spare = None
 
 
-async def rescue_uploads(event: str, info: Mapping[str, Any]) -> None:
-    """Trace extension of httpcore: wrap the stream of a new connection."""
-    if event == "connection.connect_tcp.complete":
-        stream = info["return_value"]
-        stream._stream = RescuedStream(stream._stream)
+async def _ended(task: asyncio.Future[None]) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+def rescuer(answered_s: float) -> Callable[[str, Mapping[str, Any]], Awaitable[None]]:
+    """Return a trace extension for httpcore that wraps the stream of a new connection."""
+
+    async def rescue(event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            stream = info["return_value"]
+            stream._stream = RescuedStream(stream._stream, answered_s)
+
+    return rescue
