@@ -241,8 +241,16 @@ def _tell_ends(running: dict[int, socket.socket]) -> None:
             told.sendall(NUMBER.pack(os.waitstatus_to_exitcode(status)))
 
 
+def heed_signals() -> None:
+    """Take signals as under a login shell; what a script starts in its background inherits that they are ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def become(request: Mapping[str, Any]) -> None:
     """Have everything of this process be as if it had been started."""
+    heed_signals()
     if request["session"]:
         os.setsid()
         with contextlib.suppress(OSError):

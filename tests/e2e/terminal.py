@@ -249,6 +249,7 @@ class Terminal:
 
 
 def _take_terminal(slave: int) -> None:
+    prefork.heed_signals()
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
 
