@@ -133,6 +133,10 @@ class ModelFile:
     rows: Mapping[str, Table]
     """Model id → its row, with the file's defaults and the rows named by ``like`` already applied."""
     unknown: tuple[Table, ...]
+    names: Mapping[str, str]
+    """Every id and alias → the row's id."""
+    normalized_names: Mapping[str, str]
+    """The same with each name as it is compared."""
 
     @property
     def source(self) -> str:
@@ -141,18 +145,13 @@ class ModelFile:
 
     def match(self, model: str) -> str | None:
         """Return the id of the row for ``model``."""
-        found = best_match(model, self.names(), self.different)
-        return self.names()[found] if found is not None else None
-
-    def names(self) -> Mapping[str, str]:
-        """Return a mapping of every id and alias to the row's id."""
-        return {name: id_ for id_, row in self.rows.items() for name in (id_, *_texts(row, "aliases"))}
+        found = best_match(model, self.names, self.different)
+        return self.names[found] if found is not None else None
 
     def sent_as(self, model: str) -> str:
         """Return the id to send: the row's id for an alias, ``-latest`` or another case, else the name as typed."""
-        by_normal = {normalized_name(name): id_ for name, id_ in self.names().items()}
         typed = normalized_name(model)
-        return by_normal.get(typed) or by_normal.get(typed.removesuffix("-latest"), model)
+        return self.normalized_names.get(typed) or self.normalized_names.get(typed.removesuffix("-latest"), model)
 
     def listed(self) -> tuple[str, ...]:
         """Return the ids of models. Rows for a whole line of models are excluded."""
@@ -182,6 +181,7 @@ def model_file(name: str) -> ModelFile:
     file = f"models/{name}.toml"
     rows = {id_: check_row({**defaults, "aliases": [], **_inherited(id_, raw)}, id_, file) for id_ in raw}
     unknown = tuple({**defaults, **rule} for rule in cast("list[Table]", data.get("unknown", [])))
+    names = {name: id_ for id_, row in rows.items() for name in (id_, *_texts(row, "aliases"))}
     return ModelFile(
         name=name,
         maker=bool(data.get("maker", False)),
@@ -189,6 +189,8 @@ def model_file(name: str) -> ModelFile:
         different=frozenset(cast("list[str]", data.get("different", []))),
         rows=rows,
         unknown=unknown,
+        names=names,
+        normalized_names={normalized_name(name): id_ for name, id_ in names.items()},
     )
 
 

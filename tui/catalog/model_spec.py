@@ -112,8 +112,8 @@ def _no_level(word: str, model: str, facts: ModelFacts) -> UnknownModel:
 
 def _find_at_makers(name: str) -> Iterator[tuple[str, str]]:
     for file in _files(maker=True):
-        found = best_match(name, file.names(), file.different)
-        is_line = found is not None and file.names()[found] not in file.listed()
+        found = best_match(name, file.names, file.different)
+        is_line = found is not None and file.names[found] not in file.listed()
         if found is not None and not is_line and same_model(name, found):
             yield file.name, file.sent_as(name)
 

@@ -13,13 +13,12 @@ from tui.domain.errors import PonderError, UsageError
 
 def _names(context: CommandContext, typed: str) -> Iterable[str]:
     word = typed.rpartition(" ")[2].lower()
-    if "/" in word and any(
-        str(row.spec).lower() == word.rpartition("/")[0] for row in context.services.models.models()
-    ):
-        stem = word.rpartition("/")[0]
+    names = [str(row.spec) for row in context.services.models.models()]
+    stem = word.rpartition("/")[0]
+    if stem and any(name.lower() == stem for name in names):
         return [f"{stem}/{level}" for level in ("none", "low", "med", "high")]
-    rows = [str(row.spec) for row in context.services.models.models() if word in str(row.spec).lower()]
-    return sorted(rows, key=lambda name: (not name.lower().startswith(word), rows.index(name)))[:50]
+    found = [name for name in names if word in name.lower()]
+    return sorted(found, key=lambda name: not name.lower().startswith(word))[:50]
 
 
 def _levels(context: CommandContext, typed: str) -> Iterable[str]:
