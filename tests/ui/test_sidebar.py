@@ -187,7 +187,7 @@ def test_the_bar_shows_each_part_what_is_free_and_where_compression_starts() -> 
         "▪ answers               0",
         "▪ tool results          0",
         "▪ thinking sent       25k",
-        "  stripped            10k",
+        "  thinking not sent   10k",
         "  reserved              0",
         "┊ compress at         80k",
     ]

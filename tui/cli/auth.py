@@ -26,12 +26,12 @@ ON_THE_COMMAND_LINE = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the actions and their provider argument."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    save = actions.add_parser("set", help="store a key: prompts without echo, or reads a pipe")
-    save.add_argument("provider", metavar="PROVIDER")
+    save = actions.add_parser("set", help="save a key; asks for it without echo, or reads it from a pipe")
+    save.add_argument("provider", metavar="PROVIDER", help="the name of a provider")
     save.add_argument("typed", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    actions.add_parser("list", help="list the providers that have a key and where it is stored (never the key)")
-    remove = actions.add_parser("remove", help="remove a stored key")
-    remove.add_argument("provider", metavar="PROVIDER")
+    actions.add_parser("list", help="list the providers with a key, and where it is stored (never the key)")
+    remove = actions.add_parser("remove", help="remove a saved key")
+    remove.add_argument("provider", metavar="PROVIDER", help="the name of a provider")
 
 
 def run(args: argparse.Namespace) -> int:

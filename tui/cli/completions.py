@@ -40,7 +40,7 @@ ASKED_FOR = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
-    parser.add_argument("shell", choices=SHELLS, nargs="?")
+    parser.add_argument("shell", choices=SHELLS, nargs="?", help="the shell")
     parser.add_argument("--words", choices=sorted(set(ASKED_FOR.values())), help=argparse.SUPPRESS)
     parser.add_argument("--typed", default="", help=argparse.SUPPRESS)
     parser.epilog = (

@@ -137,7 +137,7 @@ def _meter_lines(reading: MeterReading) -> Iterator[str]:
     yield f"{sent} of {limit} would be sent ({reading.certainty.value}); {reading.raw:,} raw"
     for part, tokens in reading.parts.items():
         if tokens:
-            yield f"  {part.value:20}{tokens:>12,}"
+            yield f"  {part.label:20}{tokens:>12,}"
     if reading.trigger is not None:
         state = "due now" if is_due(reading) else f"{reading.trigger - reading.effective:,} left"
         yield f"  {'compression at':20}{reading.trigger:>12,}  {state}"
@@ -203,15 +203,24 @@ def _number(value: int | None) -> str:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--session", metavar="ID", help="a stored session (default: an empty conversation)")
+    which.add_argument("--session", metavar="ID", help="a saved session (default: an empty conversation)")
     which.add_argument("--file", type=Path, metavar="FILE", help="a conversation file, as for `ponder wire encode`")
     parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="the model to count for")
-    parser.add_argument("--profile", metavar="NAME", help="load a profile first")
+    parser.add_argument("--profile", metavar="NAME", help="use the settings of a profile")
     parser.add_argument(
-        "--set", action="append", default=[], dest="assignments", metavar="KEY=VALUE", help="a setting, as with /set"
+        "--set",
+        action="append",
+        default=[],
+        dest="assignments",
+        metavar="KEY=VALUE",
+        help="change a setting, as with /set",
     )
     parser.add_argument("--draft", default="", metavar="TEXT", help="an unsent prompt to include in the count")
-    parser.add_argument("--json", action="store_true", help="one JSON object, with a verdict on every stored block")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object, which says for every stored block whether it is sent",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

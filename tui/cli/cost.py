@@ -25,10 +25,12 @@ MOST_DAYS = 36_500
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--days", type=_days, default=DAYS, metavar="N", help=f"the last N days, today included ({DAYS})"
+        "--days", type=_days, default=DAYS, metavar="N", help=f"number of days, including today (default {DAYS})"
     )
-    parser.add_argument("--by", choices=("day", "model", "session"), help="one chart; by day and by model if not given")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    parser.add_argument(
+        "--by", choices=("day", "model", "session"), help="what the chart shows (default: one by day and one by model)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
 def _days(text: str) -> int:

@@ -286,37 +286,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="TEXT",
-        help="print the answer and exit; stdin is context, or without TEXT the prompt",
+        help="print the answer and exit; stdin is added to TEXT, or is the prompt without it",
     )
     parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="the model to ask")
-    parser.add_argument("--thinking-budget", metavar="N", help="a budget in tokens or a level, instead of NAME's")
-    parser.add_argument("--profile", metavar="NAME", help="load a profile first")
+    parser.add_argument(
+        "--thinking-budget", metavar="N", help="a number of tokens or a level; replaces the level in NAME"
+    )
+    parser.add_argument("--profile", metavar="NAME", help="use the settings of a profile")
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         dest="assignments",
         metavar="KEY=VALUE",
-        help="a setting, as with /set",
+        help="change a setting, as with /set",
     )
     parser.add_argument("-c", "--continue", action="store_true", dest="go_on", help="continue the last session")
     parser.add_argument("-r", "--resume", metavar="ID", help="continue a session")
     parser.add_argument("--session", metavar="ID", help="with -p: continue this session")
-    parser.add_argument("--no-tools", action="store_true", help="offer the model no tools")
+    parser.add_argument("--no-tools", action="store_true", help="do not offer tools to the model")
     parser.add_argument(
         "--allow", action="append", default=[], metavar="PATTERN", help="with -p: tools that may run without asking"
     )
-    parser.add_argument("--attach", action="append", default=[], metavar="PATH", help="with -p: a file or image")
+    parser.add_argument("--attach", action="append", default=[], metavar="PATH", help="with -p: attach a file or image")
     parser.add_argument(
         "--max-cost",
         type=_dollars,
         metavar="DOLLARS",
-        help="what may be spent until ponder ends; a request that may cost more asks, or with -p ends with code 4",
+        help="spending limit until ponder ends; a request that may exceed it asks, or with -p ends with exit code 4",
     )
     parser.add_argument("--show-thinking", action="store_true", help="with -p: print thinking on stderr")
     forms = parser.add_mutually_exclusive_group()
-    forms.add_argument("--json", action="store_true", help="with -p: one JSON object at the end")
-    forms.add_argument("--jsonl", action="store_true", help="with -p: one JSON line for every event")
+    forms.add_argument("--json", action="store_true", help="with -p: print one JSON object at the end")
+    forms.add_argument("--jsonl", action="store_true", help="with -p: print one JSON line for every event")
 
 
 def _dollars(text: str) -> float:

@@ -26,15 +26,17 @@ _COLUMNS = ("model", "context", "output", "thinking", "$ in/out", "state")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
-    parser.add_argument("filter", nargs="*", metavar="FILTER", help="words that must occur in the name")
+    parser.add_argument("filter", nargs="*", metavar="FILTER", help="words that the name must contain")
     parser.add_argument(
         "--refresh",
         nargs="?",
         const="",
         metavar="PROVIDER",
-        help="get the model list of this provider, or of all, first; `all` includes models.dev",
+        help="first fetch the model list of PROVIDER (default: every provider); `all` also fetches models.dev",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object per line, with the source of each fact")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object per line, with the source of each fact"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

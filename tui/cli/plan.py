@@ -30,13 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", metavar="NAME[/LEVEL]", help="a model, e.g. claude-sonnet-4-5/med or gemini-2.5-pro/16k"
     )
-    parser.add_argument("--max-output", type=_tokens, metavar="N", help="the output limit to plan for")
-    parser.add_argument("--context-tokens", type=_tokens, metavar="N", help="effective tokens of the context")
-    parser.add_argument("--thinking-budget", metavar="N", help="a budget in tokens, or a level, instead of the name's")
+    parser.add_argument("--max-output", type=_tokens, metavar="N", help="the output limit of the request")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments", help="a setting, as in /set"
+        "--context-tokens", type=_tokens, metavar="N", help="tokens of the context, for reasoning.dynamicBudget"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    parser.add_argument(
+        "--thinking-budget", metavar="N", help="a number of tokens or a level; replaces the level in NAME"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="assignments",
+        help="change a setting, as with /set",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -46,16 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         type=_tokens,
         metavar="N",
-        help="all tokens sent, including those read from or written to the cache",
+        help="all input tokens, including those read from or written to the cache",
     )
     parser.add_argument("--cache-read", type=_tokens, default=0, metavar="N", help="tokens read from the cache")
     parser.add_argument("--cache-write", type=_tokens, default=0, metavar="N", help="tokens written to the cache")
     parser.add_argument("--ttl", choices=("5m", "1h"), default="5m", help="how long the written tokens are kept")
-    parser.add_argument("--output", type=_tokens, metavar="N", help="all tokens generated, including thinking")
+    parser.add_argument("--output", type=_tokens, metavar="N", help="all output tokens, including thinking")
     parser.add_argument(
-        "--at", metavar="DATE", help="a date or time in ISO format, UTC unless it says otherwise; now if not given"
+        "--at", metavar="DATE", help="a date or time in ISO format, in UTC if it has no offset (default: now)"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
 def run(args: argparse.Namespace) -> int:

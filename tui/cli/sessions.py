@@ -37,35 +37,40 @@ HEADER = f"  {'ID':{SHORT_ID}}  {'CHANGED':16}  {'TURNS':>4}  {'COST':>13}  TITL
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the actions and their arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="pinned sessions first, then the newest")
+    listing = actions.add_parser("list", help="list sessions: pinned ones first, then the newest")
     listing.add_argument("--deleted", action="store_true", help="list deleted sessions that can be restored")
     _add_list_options(listing)
     search = actions.add_parser("search", help="search prompts, answers, thinking and tool results")
     search.add_argument(
-        "words", nargs="+", metavar="WORD", help="words, quoted phrases, in:thinking, model:, after:, before:"
+        "words",
+        nargs="+",
+        metavar="WORD",
+        help="a word, a quoted phrase, or a filter: in:thinking, model:NAME, after:DATE, before:DATE",
     )
     _add_list_options(search)
-    for name, text in (("show", "the conversation on stdout"), ("export", "the conversation in a file or on stdout")):
+    for name, text in (("show", "print a session"), ("export", "write a session to a file or to stdout")):
         action = actions.add_parser(name, help=text)
         action.add_argument("session", metavar="ID", help="an id, its beginning or end, or the whole title")
-        action.add_argument("--parts", choices=("answers", "thinking", "all"), help="the parts to include")
+        action.add_argument("--parts", choices=("answers", "thinking", "all"), help="what to include")
         if name == "export":
-            action.add_argument("--format", choices=("md", "json", "html"), default="md", dest="form")
             action.add_argument(
-                "-o", "--output", type=Path, metavar="FILE", help="write to a private file instead of stdout"
+                "--format", choices=("md", "json", "html"), default="md", dest="form", help="default: md"
             )
-    bring = actions.add_parser("import", help="sessions of ponder, and JSON exports of ChatGPT and Claude")
-    bring.add_argument("files", nargs="+", type=Path, metavar="FILE")
+            action.add_argument(
+                "-o", "--output", type=Path, metavar="FILE", help="write to a file that only you can read"
+            )
+    bring = actions.add_parser("import", help="import sessions from JSON exports of ponder, ChatGPT and Claude")
+    bring.add_argument("files", nargs="+", type=Path, metavar="FILE", help="an exported file")
     delete = actions.add_parser("delete", help="delete sessions; --undo restores them")
-    delete.add_argument("names", nargs="+", metavar="ID")
+    delete.add_argument("names", nargs="+", metavar="ID", help="an id, its beginning or end, or the whole title")
     how = delete.add_mutually_exclusive_group()
     how.add_argument("--undo", action="store_true", help="restore deleted sessions")
     how.add_argument("--forever", action="store_true", help="delete permanently")
 
 
 def _add_list_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", type=_limit, default=50, metavar="N", help="the most rows to list (50)")
-    parser.add_argument("--json", action="store_true", help="one JSON object per line")
+    parser.add_argument("--limit", type=_limit, default=50, metavar="N", help="maximum number of rows (default 50)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
 
 
 def _limit(word: str) -> int:

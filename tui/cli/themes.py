@@ -13,7 +13,7 @@ from tui.settings.paths import find_paths
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
-    parser.add_argument("--json", action="store_true", help="one JSON object per line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
 
 
 def run(args: argparse.Namespace) -> int:

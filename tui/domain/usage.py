@@ -54,6 +54,11 @@ class Part(StrEnum):
     DRAFT = "draft"
     RESERVED = "reserved for output"
 
+    @property
+    def label(self) -> str:
+        """The name on the screen; the value is the key in JSON."""
+        return "thinking not sent" if self is Part.THINKING_STRIPPED else self.value
+
 
 class Certainty(StrEnum):
     """Whether a token count is estimated or reported."""

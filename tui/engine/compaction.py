@@ -263,7 +263,7 @@ class Compaction:
         if self._reported:
             return
         self._reported = True
-        parts = ", ".join(f"{part.value} {count:,}" for part, count in reading.parts.items() if count)
+        parts = ", ".join(f"{part.label} {count:,}" for part, count in reading.parts.items() if count)
         publish(
             Notice(
                 Severity.WARNING,

@@ -295,7 +295,7 @@ class Step:
     def _explained(self, failure: ProviderError, advice: str, ask: Ask) -> ProviderError:
         if failure.kind is ErrorKind.CONTEXT_OVERFLOW:
             reading = self._turn.ports.planner.meter(ask)
-            parts = ", ".join(f"{part.value} {count:,}" for part, count in reading.parts.items() if count)
+            parts = ", ".join(f"{part.label} {count:,}" for part, count in reading.parts.items() if count)
             limit = "an unknown number" if reading.limit is None else f"{reading.limit:,}"
             advice = f"{count(reading.effective, 'token')} of {limit}: {parts}"
         if failure.kind is ErrorKind.THINKING_MISSING and not ask.settings.rules.leave_thinking_out:

@@ -35,15 +35,15 @@ from tui.wires.wire import Reply, Wire, wire_named
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
     parser.description = (
-        "Decode recorded response bodies. Text and thinking are counted and hashed as they stand in the bytes: "
-        "<think> tags in the text stay text (--events splits them as the screen would)."
+        "Decode recorded response bodies. Text and thinking are counted and hashed as received: <think> tags "
+        "remain part of the text. With --events they are separated, as on the screen."
     )
     parser.add_argument("wire", choices=[name.value for name in WireName], metavar="WIRE", help=", ".join(WireName))
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a recorded response body")
     parser.add_argument("--provider", metavar="P", help="decode with the quirks of this provider")
     parser.add_argument("--status", type=int, default=200, metavar="N", help="the HTTP status of the response")
     parser.add_argument("--content-type", metavar="T", help="the content type of the response")
-    parser.add_argument("--events", action="store_true", help="print the events instead, one JSON line each")
+    parser.add_argument("--events", action="store_true", help="print one JSON line for every event instead")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -43,14 +43,19 @@ SPELLING_ON = {WireName.OPENAI_CHAT: "openai-chat", WireName.OPENAI_RESPONSES: "
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
-    parser.description = "Print the request that a conversation file would become, as JSON, keys masked."
+    parser.description = "Print the request for a conversation file as JSON. Keys are masked."
     parser.add_argument("file", type=Path, metavar="FILE", help="a conversation file (JSON)")
     parser.add_argument("--model", required=True, metavar="NAME[/LEVEL]", help="the model to send to")
     parser.add_argument("--provider", metavar="P", help="the model's provider, if the name does not include it")
     parser.add_argument(
-        "--set", action="append", default=[], dest="assignments", metavar="KEY=VALUE", help="a setting, as with /set"
+        "--set",
+        action="append",
+        default=[],
+        dest="assignments",
+        metavar="KEY=VALUE",
+        help="change a setting, as with /set",
     )
-    parser.add_argument("--max-output", type=int, metavar="N", help="output limit, including thinking")
+    parser.add_argument("--max-output", type=int, metavar="N", help="the output limit, including thinking")
 
 
 def run(args: argparse.Namespace) -> int:

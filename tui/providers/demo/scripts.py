@@ -79,7 +79,7 @@ def _requested_failure(asked: str, attempt: int) -> Script | None:
 
 
 def _broken(how: Break) -> Script:
-    thought = Think("Halfway through this thought the line goes dead. ")
+    thought = Think("Halfway through this thought the connection breaks. ")
     return Script((thought, Say("The answer begins, and then "), how))
 
 

@@ -27,7 +27,7 @@ GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
 )
 """Parts that are sent, in the order of the bar, with the theme variable of their cells."""
 
-BEHIND: Sequence[tuple[str, Part]] = (("stripped", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
+BEHIND: Sequence[tuple[str, Part]] = (("thinking not sent", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
 """Parts that are not sent: omitted thinking, and room reserved for the answer."""
 
 
