@@ -101,6 +101,22 @@ async def test_a_budget_typed_into_the_picker_says_what_it_costs_before_it_is_ta
         await s.until_it_no_longer_says("rewrites")
 
 
+async def test_a_budget_that_is_sent_as_the_level_in_use_rewrites_nothing(tmp_path: Path) -> None:
+    answers = (answer("One.", written=58_000), answer("Two.", read=58_000))
+    async with cached(tmp_path, *answers) as s:
+        await begun(s)
+        s.app.chat.sidebar.thinking.focus()
+        await s.pilot.press(*"5k")  # effort low
+        await s.until_it_says("rewrites 58k, about $0.58")
+        await s.pilot.press("backspace", "backspace", *"20k")
+        await s.until_it_says("budget 20k")
+        await s.until_it_no_longer_says("rewrites")
+        await s.pilot.press("enter")
+        await s.until_toast("20,000")
+        assert "rewrites" not in s.toasts()
+        assert "cached 58k" in s.text()
+
+
 async def test_a_typed_command_says_above_the_composer_what_it_rewrites(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", written=58_000), tools=True) as s:
         folder = s.house.program.paths.profiles

@@ -25,7 +25,7 @@ from tui.domain.usage import Usage
 
 AT = 1_795_000_000.0
 TOOLS, SYSTEM = 2_000, 500
-RECORD = CacheRecord(at=AT, ttl="1h", tools="t", system="s")
+RECORD = CacheRecord(at=AT, ttl="1h", tools="t", system="s", thinking="e")
 ANTHROPIC = NextRequest(
     provider="anthropic",
     model="claude-opus-5",
@@ -52,6 +52,8 @@ def cached(following: NextRequest, read: int = 57_000, written: int | None = 1_0
     [
         ({}, 58_000, 58_000),
         ({"level": "med"}, TOOLS + SYSTEM, 58_000),
+        ({"level": "med", "thinking": "other"}, TOOLS + SYSTEM, 58_000),
+        ({"level": "20000", "thinking": "e"}, 58_000, 58_000),
         ({"tools": ""}, 0, 0),
         ({"tools": "other", "system": "other"}, 0, 0),
         ({"system": "other"}, TOOLS, TOOLS),

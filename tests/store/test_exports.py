@@ -59,7 +59,7 @@ async def test_markdown_has_thinking_and_tools_where_asked_for(stage: Stage) -> 
 
 
 async def test_exports_say_what_the_prompt_cache_had_and_json_keeps_its_record(stage: Stage, tmp_path: Path) -> None:
-    record = CacheRecord(at=1_795_000_000.5, ttl="1h", tools="t", system="s", history="h", rules="r")
+    record = CacheRecord(at=1_795_000_000.5, ttl="1h", tools="t", system="s", history="h", rules="r", thinking="e")
     usage = Usage(input=62_000, cache_read=58_000, cache_write=1_200, output=9)
     paid = replace(TURN.messages[1], usage=usage, cost=0.5, cache=record)
     await stage.keep("s", replace(TURN, messages=(TURN.messages[0], paid)))

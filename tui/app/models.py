@@ -263,7 +263,9 @@ class ModelService:
 
     def cost_of_level(self, row: LevelInfo, *, brief: bool) -> str:
         """What choosing this level makes the next request write to the cache again; "" if nothing."""
-        return self._cache.with_level(self._current.session.view(), row.label, brief=brief)
+        view = self._current.session.view()
+        made = self._planned_at(self._current.spec, row.asked, view.meter.effective if view.meter is not None else None)
+        return self._cache.with_plan(view, made, brief=brief)
 
     def cost_of_model(self, spec: ModelSpec, *, brief: bool) -> str:
         """The same for a model."""

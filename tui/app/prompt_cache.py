@@ -23,6 +23,7 @@ from tui.context.prompt_cache import (
     left_s,
     rules_name,
     text_digest,
+    thinking_digest,
     tools_digest,
 )
 from tui.domain.cost import Paid, money
@@ -31,7 +32,7 @@ from tui.domain.errors import PonderError
 from tui.domain.events import Notice, Severity
 from tui.domain.messages import Origin, Turn
 from tui.domain.request import ToolSchema
-from tui.domain.thinking import Asked, ModelSpec
+from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
 from tui.domain.usage import Part, Usage
 from tui.engine.planner import cache_ttl
 from tui.engine.state import SessionView
@@ -142,22 +143,22 @@ class CacheService:
         before = BeforeChange(_read_by(view.turns, turn_id, self.kept(view)), view.spec, view.plan.level)
         if not before.kept:
             return ""
-        level = self._current.planned(spec, layers, context_tokens=self._input(view)).level
-        then = replace(self._next(view, spec, layers, tools), level=level)
+        made = self._current.planned(spec, layers, context_tokens=self._input(view))
+        then = replace(self._next(view, spec, layers, tools), level=made.level, thinking=thinking_digest(made))
         then = then if history is None else replace(then, history=history)
         left = _tokens(cache_state(_turns(view), then, self.now()))
-        return _with_levels(self._sentence(before.kept - left, self._target(spec), view), before, spec, level)
+        return _with_levels(self._sentence(before.kept - left, self._target(spec), view), before, spec, made.level)
 
     def cost_of_uncompressing(self) -> str:
         """The same before the last compression is undone."""
         view = self._current.session.view().compression
         return "" if view is None else self.cost_of_change(history=history_digest(view.previous))
 
-    def with_level(self, view: SessionView, level: str, *, brief: bool = False) -> str:
+    def with_plan(self, view: SessionView, made: ThinkingPlan, *, brief: bool = False) -> str:
         """What the next request would write again with another thinking level."""
         now = self._next(view)
         state = cache_state(_turns(view), now, self.now())
-        then = cache_state(_turns(view), replace(now, level=level), self.now())
+        then = cache_state(_turns(view), replace(now, level=made.level, thinking=thinking_digest(made)), self.now())
         return self._sentence(_tokens(state) - _tokens(then), self._target(view.spec), view, brief=brief)
 
     def with_model(self, view: SessionView, spec: ModelSpec, *, brief: bool = False) -> str:
@@ -253,6 +254,7 @@ class CacheService:
             provider=target.origin.provider,
             model=target.origin.model,
             level=view.plan.level,
+            thinking=thinking_digest(view.plan),
             tools=(self._tools_digest() if tools is None else tools_digest(tools)) if offered else "",
             system=text_digest(settings.generation.system),
             history=history_digest(view.compression),

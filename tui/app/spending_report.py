@@ -249,7 +249,7 @@ def summary_lines(report: SpendingReport) -> list[str]:
     lines.append(f"thinking         {_part(total.thinking)}{_share(total)}")
     saved = total.saved.dollars
     if saved is not None and saved < 0:
-        lines.append(f"lost by caches   {money(-saved)}: writing cost more than reading saved")
+        lines.append(f"lost by caches   {money(-saved)} more than without them")
     else:
         lines.append(f"saved by caches  {_part(total.saved)}")
     if total.cost.unknown:

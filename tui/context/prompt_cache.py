@@ -10,7 +10,7 @@ from tui.domain.compression import CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import CacheRecord, Message, Turn
 from tui.domain.request import ChatRequest, ToolSchema
-from tui.domain.thinking import ReasoningRules
+from tui.domain.thinking import ReasoningRules, ThinkingPlan
 
 LEAST = 1_024
 """No provider caches a shorter prefix."""
@@ -29,6 +29,7 @@ class NextRequest:
     model: str
     level: str
     """The thinking level in force."""
+    thinking: str = ""
     tools: str
     system: str
     history: str
@@ -63,7 +64,13 @@ def record_request(
         system=text_digest(request.system),
         history=history_digest(view),
         rules=rules_name(rules),
+        thinking=thinking_digest(request.plan),
     )
+
+
+def thinking_digest(plan: ThinkingPlan) -> str:
+    """Return a short name of the thinking parameters."""
+    return text_digest(repr(plan.fields))
 
 
 def tools_digest(tools: Sequence[ToolSchema]) -> str:
@@ -130,7 +137,8 @@ def kept_tokens(cached: Message, following: NextRequest) -> int:
     if record.system != following.system:
         return _beginning(tokens, following.tools_tokens)
     other_rules = following.has_thinking and record.rules != following.rules
-    other_thinking = following.has_marks and origin.level != following.level
+    same_thinking = origin.level == following.level or record.thinking == following.thinking != ""
+    other_thinking = following.has_marks and not same_thinking
     if record.history != following.history or other_rules or other_thinking:
         return _beginning(tokens, following.tools_tokens + following.system_tokens)
     return tokens

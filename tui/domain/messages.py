@@ -63,6 +63,8 @@ class CacheRecord:
     """Digests of the tools, of the system prompt and of the compression."""
     rules: str = ""
     """The settings that select which earlier thinking is sent."""
+    thinking: str = ""
+    """Digest of the thinking parameters: two levels can have the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -312,6 +312,7 @@ class Planner:
             system=record.system,
             history=record.history,
             rules=record.rules,
+            thinking=record.thinking,
             has_thinking=True,
             has_marks=quirks.prompt_cache in ("top_level", "parts") and target.facts.prompt_cache == "marks",
             tools_tokens=0,

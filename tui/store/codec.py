@@ -253,6 +253,7 @@ def _cache_record(found: Json) -> CacheRecord:
         system=text_of(found, "system", ""),
         history=text_of(found, "history", ""),
         rules=text_of(found, "rules", ""),
+        thinking=text_of(found, "thinking", ""),
     )
 
 

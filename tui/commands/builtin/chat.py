@@ -36,8 +36,10 @@ def _paths(context: CommandContext, typed: str) -> Iterable[str]:
     return context.services.drafts.complete_path(typed)
 
 
-def _model_names(context: CommandContext, typed: str) -> Iterable[str]:
-    return [str(row.spec) for row in context.services.models.models() if typed.lower() in str(row.spec).lower()][:50]
+def _levels_and_models(context: CommandContext, typed: str) -> Iterable[str]:
+    word, models = typed.lower(), context.services.models
+    levels = [row.label for row in models.levels() if word and row.label.startswith(word)]
+    return [*levels, *(str(row.spec) for row in models.models() if word in str(row.spec).lower())][:50]
 
 
 def _branches(context: CommandContext, typed: str) -> Iterable[str]:
@@ -170,7 +172,7 @@ COMMANDS = (
         cost=_cost_of_retry,
         keys=("r",),
         scope=CommandScope.TRANSCRIPT,
-        argument=Argument(usage="[NAME/LEVEL]", complete=_model_names),
+        argument=Argument(usage="[NAME/LEVEL]", complete=_levels_and_models),
         example="/retry",
     ),
     Command(
@@ -223,7 +225,7 @@ COMMANDS = (
         help="Send a turn again to another model or level, and compare the two side by side.",
         group=Group.CHAT,
         run=_replay,
-        argument=Argument(usage="MODEL/LEVEL", required=True, complete=_model_names),
+        argument=Argument(usage="MODEL/LEVEL", required=True, complete=_levels_and_models),
         example="/replay openai/gpt-6-sol/high",
     ),
     Command(
