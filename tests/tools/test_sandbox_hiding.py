@@ -107,7 +107,7 @@ async def test_what_lies_behind_a_link_of_the_users_keeps_its_contents(tmp_path:
 async def test_many_files_nearer_than_a_guarded_one_do_not_hide_it(
     tmp_path: Path, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guarded_entries.guarded_entries, "__kwdefaults__", {"most": 300, "but": frozenset()})
+    monkeypatch.setattr(guarded_entries.guarded_entries, "__kwdefaults__", {"most": 300})
     bench = _bench(tmp_path, kernel)
     good, text = outcome(
         await bench.call("shell", command="mkdir -p sub/deep; seq 400 | xargs touch; echo x > sub/deep/.envrc")
@@ -118,19 +118,72 @@ async def test_many_files_nearer_than_a_guarded_one_do_not_hide_it(
 
 
 @every_sandbox
-async def test_what_was_not_looked_at_before_is_left_alone_and_what_was_not_afterwards_is_told(
+async def test_a_folder_too_large_to_be_guarded_is_not_written_without_a_question(
     tmp_path: Path, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guarded_entries.guarded_entries, "__kwdefaults__", {"most": 30, "but": frozenset()})
+    monkeypatch.setattr(guarded_entries.guarded_entries, "__kwdefaults__", {"most": 30})
     bench = _bench(tmp_path, kernel)
     for number in range(40):
         bench.write(f"d{number}/e/.envrc", "mine")
-    text = outcome(await bench.call("shell", command="mkdir new; echo x > new/.envrc"))[1]
+    good, text = outcome(await bench.call("shell", command="echo x > d7/e/.envrc"))
+    assert not good
+    assert "too many files" in text
     assert [path.read_text() for path in bench.folder.rglob(".envrc")] == ["mine"] * 40
-    assert "`new/.envrc` is a file" in text
+    await bench.call("shell", "no", command="echo x > d7/e/.envrc")
+    assert len(bench.user.asked) == 1
+
+
+@every_sandbox
+async def test_what_was_not_looked_at_afterwards_is_told(
+    tmp_path: Path, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = _bench(tmp_path, kernel)
     monkeypatch.setattr(guarded_entries, "MAX_ENTRIES_AFTER", 20)
-    text = outcome(await bench.call("shell", command="mkdir newer; true"))[1]
+    text = outcome(await bench.call("shell", command="mkdir -p newer/x; touch $(seq 30)"))[1]
     assert "not all were checked" in text
+
+
+@every_sandbox
+async def test_files_made_by_one_command_do_not_hide_guarded_ones_from_the_next(tmp_path: Path, kernel: Kernel) -> None:
+    bench = _bench(tmp_path, kernel)
+    bench.write("sub/.vscode/tasks.json", "mine")
+    for number in range(20_500):
+        (bench.folder / f"f{number}").touch()
+    text = outcome(await bench.call("shell", command="echo evil > sub/.vscode/tasks.json; echo evil > sub/.envrc"))[1]
+    assert (bench.folder / "sub/.vscode/tasks.json").read_text() == "mine"
+    assert not (bench.folder / "sub/.envrc").exists()
+    assert text
+
+
+@every_sandbox
+async def test_a_guarded_link_is_there_again_after_a_command_removed_or_replaced_it(
+    tmp_path: Path, kernel: Kernel
+) -> None:
+    bench = _bench(tmp_path, kernel)
+    for name in ("one", "two"):
+        bench.write(f"{name}/envrc.txt", "mine")
+        (bench.folder / name / ".envrc").symlink_to("envrc.txt")
+    await bench.call("shell", command="rm one/.envrc; cd two; echo evil > evil; rm .envrc; ln -s evil .envrc")
+    for name in ("one", "two"):
+        assert (bench.folder / name / ".envrc").readlink() == Path("envrc.txt")
+        assert (bench.folder / name / ".envrc").read_text() == "mine"
+
+
+@every_sandbox
+async def test_a_folder_of_path_that_a_command_makes_is_set_aside(tmp_path: Path, kernel: Kernel) -> None:
+    place = tmp_path / "ws" / "node_modules" / ".bin"
+    bench = open_bench(
+        tmp_path,
+        kernel=kernel,
+        permissions={"allow": ["shell(=mkdir -p node_modules/.bin && cp /bin/true node_modules/.bin/git) rw"]},
+        environment={"PATH": f"{place}:/usr/bin:/bin"},
+    )
+    text = outcome(
+        await bench.call("shell", command="mkdir -p node_modules/.bin && cp /bin/true node_modules/.bin/git")
+    )[1]
+    assert not bench.user.asked
+    assert not (place / "git").exists()
+    assert "was renamed" in text
 
 
 @every_sandbox

@@ -27,6 +27,7 @@ from tui.tools.git_folders import named_by_git
 from tui.tools.mcp.servers import McpServers, open_servers, read_servers
 from tui.tools.permissions.guarded_paths import guarded_paths, normalized_path
 from tui.tools.permissions.permissions import Permissions, Policy, open_permissions
+from tui.tools.permissions.ruled_paths import ruled_paths
 from tui.tools.permissions.rules import Access
 from tui.tools.sandbox.guarded_entries import Guards
 from tui.tools.sandbox.sandbox import Kernel, Sandbox, this_kernel
@@ -211,12 +212,14 @@ class ToolEnvironment:
 def build_toolbox(context: ToolEnvironment) -> Toolbox:
     """Build the toolbox. Raises ConfigError for an invalid ``--allow``."""
     folder, home = context.folder.resolve(), context.home.resolve()
-    guarded = guarded_paths(home, context.environment, named_by_git(folder, home))
+    run_by_others = (*named_by_git(folder, home), *_folders_of_programs(folder, context.environment))
+    guarded = guarded_paths(home, context.environment, run_by_others)
     workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in context.protected))
     sandbox = Sandbox(
         folder=folder,
-        guards=Guards(_guarded_in(workspace, context.environment), _begins(workspace)),
+        guards=_guards(workspace),
         hidden=lambda: (*guarded.secret.existing(), *workspace.protected),
+        ruled=lambda: ruled_paths(permissions.book),
         too_wide=folder == Path(folder.anchor) or folder in home.parents,
         kernel=context.kernel,
     )
@@ -227,7 +230,7 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
         ReadFile(workspace, seen),
         ListDir(workspace),
         Glob(workspace),
-        Grep(workspace, environment, find_ripgrep(environment)),
+        Grep(workspace, environment, find_ripgrep(environment, folder)),
         WriteFile(workspace, seen),
         EditFile(workspace, seen),
         Shell(workspace, environment, context.call_limit_s, sandbox, context.outputs, context.redact),
@@ -247,26 +250,42 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
     )
 
 
-def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callable[[Path], bool]:
+def _folders_of_programs(folder: Path, environment: Mapping[str, str]) -> list[Path]:
+    """Folders in which ponder and other programs find what they run, except those around the working folder.
+
+    They need not exist: a command could make one.
+    """
+    searched = [folder / name for name in environment.get("PATH", "").split(":") if name]
+    found = dict.fromkeys(resolved for path in searched if (resolved := _resolved(path)) is not None)
+    own = [path for path in (Path(sys.prefix), Path(__file__).parents[1]) if folder in path.resolve().parents]
+    around = (folder, *folder.parents)
+    return [path for path in (*found, *(path.resolve() for path in own)) if path not in around]
+
+
+def _resolved(path: Path) -> Path | None:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _guards(workspace: Workspace) -> Guards:
     """The paths in the working folder that a sandboxed command must not change."""
-    searched = environment.get("PATH", "").split(":")
-    # ponder runs these without the sandbox: programs found by name, and ponder itself if it is installed here.
-    programs = {folder.resolve() for name in searched if name and (folder := workspace.root / name).exists()}
-    programs |= {Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1]}
-    programs.discard(workspace.root)
     startup = workspace.guarded.startup
     # The full list is checked only for names with which a pattern can end: a folder scan is 30 times faster.
     endings = {pattern.rstrip("/").rpartition("/")[2] for pattern in startup.patterns} | {p.name for p in startup.named}
+    endings |= {path.name for path in workspace.protected}
     may_end = re.compile("|".join(fnmatch.translate(normalized_path(Path(name))) for name in endings))
+    all_is_ours = workspace.is_ours(workspace.root)
 
     @lru_cache(maxsize=65_536)
-    def may_fit(name: str) -> bool:
-        return may_end.match(normalized_path(Path(name))) is not None
+    def may_hold(name: str) -> bool:
+        return all_is_ours or may_end.match(normalized_path(Path(name))) is not None
 
-    def guarded(path: Path) -> bool:
-        return (may_fit(path.name) and startup.fits(path)) or workspace.is_ours(path) or path in programs
+    def holds(path: Path) -> bool:
+        return startup.fits(path) or workspace.is_ours(path)
 
-    return guarded
+    return Guards(holds, may_hold, _begins(workspace))
 
 
 def _begins(workspace: Workspace) -> Callable[[str], bool]:

@@ -258,12 +258,12 @@ class Grep:
         argv = [self.ripgrep or "rg", "--no-config", "--json", "--no-messages"]
         argv += ["--max-columns", "4000", "--max-filesize", "16M", "--max-count", str(arguments.max_matches)]
         argv += ["--ignore-case"] if arguments.ignore_case else []
-        argv += ["--glob", arguments.glob] if arguments.glob else []
+        argv += [f"--glob={arguments.glob}"] if arguments.glob else []
         if not is_named:
             # Only saves reading; matches in other guarded files are filtered out afterwards.
             patterns = [pattern for pattern in self.workspace.guarded.secret.patterns if pattern[0] not in "/~"]
             argv += [part for pattern in patterns for part in ("--iglob", f"!**/{pattern}")]
-        argv += ["--regexp", arguments.pattern, "--", str(real)]
+        argv += [f"--regexp={arguments.pattern}", "--", str(real)]
         return self._command(argv, None)
 
     def _by_worker(self, real: Path, arguments: GrepArguments, *, is_named: bool) -> Command:
@@ -296,10 +296,14 @@ class Grep:
         )
 
 
-def find_ripgrep(environment: Mapping[str, str]) -> str | None:
-    """The path of ripgrep, ignoring relative entries of PATH."""
-    found = shutil.which("rg", path=environment.get("PATH", ""))
-    return found if found and Path(found).is_absolute() else None
+def find_ripgrep(environment: Mapping[str, str], folder: Path) -> str | None:
+    """The path of ripgrep, which runs without a question: never a program from the working folder."""
+    searched = [name for name in environment.get("PATH", "").split(":") if Path(name).is_absolute()]
+    found = shutil.which("rg", path=":".join(searched)) if searched else None
+    if found is None:
+        return None
+    named = Path(found).absolute()
+    return None if any(folder in path.parents for path in (named, named.resolve())) else found
 
 
 def _rows(output: bytes, root: Path, hidden: Callable[[Path], bool]) -> Iterator[str]:

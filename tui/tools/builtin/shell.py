@@ -27,6 +27,10 @@ MAX_SECONDS = 600
 BEFORE_THE_ENGINE_S = 2.0
 """Seconds by which a command ends before the engine's own limit, so that its output is not lost."""
 
+TOO_MANY_FILES = (
+    "There are too many files to find all that the sandbox must protect, so the command was not run. Call it again"
+    " unchanged to ask the user."
+)
 MAX_LISTED = 20
 """Renamed files listed in a result."""
 
@@ -95,6 +99,9 @@ class Shell:
     async def _perform_confined(self, arguments: ShellArguments, job: Job) -> Outcome:
         command = arguments.command
         async with self.sandbox.confine(job.strength, self._argv(command), self.environment) as confined:
+            if not confined.complete:
+                self._stopped.add(command)
+                raise ToolError(TOO_MANY_FILES)
             launched = self._command(arguments, confined.argv, confined.environment)
             ended = await run_to_end(launched, job.progress)
             never_started = confined.never_started

@@ -9,6 +9,7 @@ import fnmatch
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 MAX_ALTERNATIVES = 64
 """Number of patterns one pattern with braces may expand to; beyond that, braces are literal."""
@@ -16,6 +17,9 @@ MAX_ALTERNATIVES = 64
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _ESCAPED = re.compile(r"\[[*?[]\]")
 _WILDCARD = re.compile(r"[*?[]")
+_PIECE = re.compile(r"\[([*?[])\]|\*\*|\*|\?|\[[^\]]*\]")
+_ANY = "\x00"
+"""A character that stands in no pattern and no path."""
 
 
 def alternatives(pattern: str) -> tuple[str, ...]:
@@ -61,9 +65,23 @@ def literal_length(pattern: str) -> int:
     return count
 
 
+def split_pattern(pattern: str) -> tuple[Path, list[str]]:
+    """The folder before the first wildcard of an absolute pattern, and the segments from there on."""
+    segments, fixed = _segments(pattern), literal_length(pattern)
+    return Path("/", *(_ESCAPED.sub(lambda sign: sign[0][1], part) for part in segments[:fixed])), segments[fixed:]
+
+
 def has_wildcard(pattern: str) -> bool:
     """Whether the pattern can match several paths; ``[*]`` and similar are literal characters."""
     return bool(_WILDCARD.search(_ESCAPED.sub("", pattern)))
+
+
+def example_of(pattern: str) -> str:
+    """A path that the pattern matches and that no narrower pattern does."""
+    return _PIECE.sub(lambda found: found[1] or _EXAMPLES.get(found[0], _ANY), pattern)
+
+
+_EXAMPLES = {"**": f"{_ANY}{_ANY}/{_ANY}{_ANY}", "*": f"{_ANY}{_ANY}"}
 
 
 def _segments(path: str) -> list[str]:

@@ -11,15 +11,23 @@ from __future__ import annotations
 import fnmatch
 import glob as glob_patterns
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from ipaddress import ip_address
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from tui.domain.errors import ConfigError
-from tui.tools.permissions.path_patterns import alternatives, has_wildcard, literal_length, path_matches
+from tui.tools.permissions.path_patterns import (
+    alternatives,
+    example_of,
+    has_wildcard,
+    literal_length,
+    path_matches,
+    split_pattern,
+)
 from tui.tools.permissions.shell_words import begins_with, can_match, is_readable, may_mention, mentions, plain_words
 
 
@@ -266,7 +274,27 @@ class RuleBook:
             strength = rule.runs_with.rank if rule.runs_with in enforceable else -1
             return (*rule.weight(requested), rule.verdict.strictness, strength)
 
-        return max(fitting, key=rank, default=None)
+        found = max(fitting, key=rank, default=None)
+        if found is None or found.verdict is not Verdict.ALLOW:
+            return found
+        strict = (rule for rule in fitting if rule.verdict is not Verdict.ALLOW)
+        return max((rule for rule in strict if not self._contains(rule, found, requested)), key=rank, default=found)
+
+    def _contains(self, strict: Rule, exception: Rule, requested: RequestedAccess) -> bool:
+        """Whether a rule that denies or asks covers all that ``exception`` allows.
+
+        Otherwise the two overlap, and the longer pattern is not the narrower one: `timeout 60` against `rm`, `src/**`
+        against `**/*.lock`.
+        """
+        if strict.pattern is None or exception.pattern is None or exception.is_exact_command:
+            return True
+        match requested.access:
+            case Access.SHELL:
+                return mentions(exception.pattern, strict.pattern)
+            case Access.READ | Access.WRITE:
+                return self._path_fits(strict.pattern, example_of(self._whole(exception.pattern)), denies=True)
+            case _:
+                return fnmatch.fnmatchcase(example_of(exception.pattern), strict.pattern)
 
     def _fits(self, rule: Rule, requested: RequestedAccess) -> bool:
         allows = rule.verdict is Verdict.ALLOW
@@ -281,16 +309,33 @@ class RuleBook:
                     begins_with(requested.target, rule.pattern) if allows else mentions(requested.target, rule.pattern)
                 )
             case Access.READ | Access.WRITE:
-                return self._path_fits(rule.pattern, requested.target, below=not allows)
+                return self._path_fits(rule.pattern, requested.target, denies=not allows)
             case _:
                 return fnmatch.fnmatchcase(requested.target, rule.pattern)
 
-    def _path_fits(self, pattern: str, target: str, *, below: bool) -> bool:
-        """Whether a path matches; with ``below``, a pattern without wildcards also covers what is in that folder."""
-        whole = pattern if pattern.startswith("/") else f"{glob_patterns.escape(self.folder)}/{pattern}"
-        return path_matches(target, whole) or (
-            below and not has_wildcard(pattern) and path_matches(target, f"{whole}/**")
+    def _path_fits(self, pattern: str, target: str, *, denies: bool) -> bool:
+        """Whether a path matches. A rule that denies or asks ignores letter case, as some file systems do.
+
+        Without wildcards, it also covers what is in that folder.
+        """
+        whole = self._whole(pattern)
+        if not denies:
+            return path_matches(target, whole)
+        target, whole = _folded(target), _folded(whole)
+        return path_matches(target, whole) or (not has_wildcard(pattern) and path_matches(target, f"{whole}/**"))
+
+    def fits_path(self, rule: Rule, path: str) -> bool:
+        """Whether a path matches the pattern of a rule about paths."""
+        return rule.pattern is not None and self._path_fits(
+            rule.pattern, path, denies=rule.verdict is not Verdict.ALLOW
         )
+
+    def split(self, rule: Rule) -> tuple[Path, list[str]]:
+        """The pattern of a rule about paths: the folder before the first wildcard, and the rest."""
+        return split_pattern(self._whole(rule.pattern or ""))
+
+    def _whole(self, pattern: str) -> str:
+        return pattern if pattern.startswith("/") else f"{glob_patterns.escape(self.folder)}/{pattern}"
 
     def withholds(self, requested: RequestedAccess, agreed: RequestedAccess) -> bool:
         """Whether a rule denies or asks for a file below a folder that may be read.
@@ -352,7 +397,11 @@ def _is_about_paths(subject: str) -> bool:
 
 def _ends_with(target: str, pattern: str) -> bool:
     literal = re.sub(r"\[([*?[])\]", r"\1", pattern).strip("/")
-    return target.endswith(f"/{literal}")
+    return _folded(target).endswith(_folded(f"/{literal}"))
+
+
+def _folded(path: str) -> str:
+    return path if path.islower() and path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
 def _first_words(pattern: str, verdict: Verdict) -> str | None:
@@ -414,7 +463,7 @@ def _why_no_command(rule: Rule, pattern: str) -> str:
 
 def _whole_path(pattern: str, home: str) -> str:
     if pattern == "~" or pattern.startswith("~/"):
-        pattern = home + pattern[1:]
+        pattern = glob_patterns.escape(home) + pattern[1:]
     return pattern.removesuffix("/") + "/**" if pattern.endswith("/") else pattern
 
 

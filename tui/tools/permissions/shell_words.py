@@ -154,12 +154,12 @@ def _search(command: str, pattern: str, *, sure: bool) -> bool:
     # `git push` is also the program `git-push`.
     spellings = [wanted, ["-".join(wanted[:2]), *wanted[2:]]] if len(wanted) > 1 else [wanted]
     for words in _runs(command):
-        for at in range(len(words)):
-            after = words[at + 1 :]
-            if not any(_follow(words[at:], spelling) for spelling in spellings):
-                continue
-            if _has_options(after, options) or (not sure and any(word[0] == "-" for word in after)):
-                return True
+        found = [at for spelling in spellings if (at := _first_match(words, spelling)) is not None]
+        if not found:
+            continue
+        after = words[min(found) + 1 :]  # holds the options behind every later match too
+        if _has_options(after, options) or (not sure and any(word[0] == "-" for word in after)):
+            return True
     return False
 
 
@@ -170,17 +170,26 @@ def _plain_and_options(pattern: str) -> tuple[list[str], list[str]]:
     ]
 
 
-def _follow(words: list[str], wanted: list[str]) -> bool:
-    """Whether the words begin with the wanted words; options, each with a value, may come in between."""
-    at = 0
-    for number, word in enumerate(wanted):
-        while number and at < len(words) and words[at][0] == "-" and not _fits(words[at], word):
-            valued = at + 1 < len(words) and words[at + 1][0] != "-" and not _fits(words[at + 1], word)
-            at += 2 if valued else 1
-        if at >= len(words) or not _fits(words[at], word):
-            return False
-        at += 1
-    return True
+def _first_match(words: list[str], wanted: list[str]) -> int | None:
+    """Where the wanted words begin for the first time; options, each with a value, may come in between."""
+    failed: set[tuple[int, int]] = set()
+    for start in range(len(words)):
+        number, at = 0, start
+        passed: list[tuple[int, int]] = []
+        while number < len(wanted) and at < len(words) and (number, at) not in failed:
+            passed.append((number, at))
+            if _fits(words[at], wanted[number]):
+                number, at = number + 1, at + 1
+            elif number and words[at][0] == "-":
+                valued = at + 1 < len(words) and words[at + 1][0] != "-" and not _fits(words[at + 1], wanted[number])
+                at += 2 if valued else 1
+            else:
+                break
+        if number == len(wanted):
+            return start
+        # Without this, a command of many such beginnings would take minutes.
+        failed.update(passed)
+    return None
 
 
 def _fits(word: str, wanted: str) -> bool:

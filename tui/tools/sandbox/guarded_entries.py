@@ -11,15 +11,15 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui.tools.git_folders import OBEYED, REPOSITORIES
 
-MAX_ENTRIES = 20_000
-"""Entries visited before a command, folders near the working folder first."""
-MAX_ENTRIES_AFTER = 1_000_000
-"""Higher, because a command could otherwise hide a file behind 20,000 others."""
+MAX_ENTRIES = 1_000_000
+"""Entries visited before a command, folders near the working folder first. A larger folder cannot be guarded."""
+MAX_ENTRIES_AFTER = 2_000_000
+"""Higher, because a command could otherwise hide a file behind those it made."""
 
 MAX_NAME = 200
 """Bytes of the old name in the new one; file systems allow 255."""
@@ -33,6 +33,8 @@ class Guards:
 
     holds: Guarded
     """Whether other programs run or read a path automatically."""
+    may_hold: Callable[[str], bool] = lambda _: True
+    """Whether ``holds`` can be true for an entry of this name. Most entries need no further look."""
     begins: Callable[[str], bool] = lambda _: False
     """Whether guarded paths can continue below a folder of this name. Links with such names are followed."""
 
@@ -42,15 +44,17 @@ class Entries:
     """The guarded files and folders at one moment."""
 
     identities: dict[Path, tuple[int, int]]
-    left_out: frozenset[Path] = frozenset()
-    """Folders that were skipped because the limit was reached."""
+    links: dict[Path, str] = field(default_factory=dict)
+    """Where the links among them lead."""
+    complete: bool = True
+    """Whether all folders were visited."""
     unreadable: frozenset[Path] = frozenset()
     """Folders that could not be listed."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """All guarded paths, without links: their targets are guarded instead."""
-        return tuple(path for path in self.identities if not path.is_symlink())
+        return tuple(path for path in self.identities if path not in self.links)
 
 
 def guarded_entries(
@@ -59,9 +63,8 @@ def guarded_entries(
     may_open: Callable[[Path], bool] = lambda _: False,
     *,
     most: int = MAX_ENTRIES,
-    but: frozenset[Path] = frozenset(),
 ) -> Entries:
-    """The current guarded entries, except those in the folders of ``but``. Blocks: call it in a thread.
+    """The current guarded entries. Blocks: call it in a thread.
 
     A folder without permission to list it gets that permission if ``may_open`` says so.
     """
@@ -79,15 +82,14 @@ def guarded_entries(
         names = {entry.name.lower() for entry in entries}
         of_git = OBEYED if any(signs <= names for signs in REPOSITORIES) else frozenset()
         for entry in entries:
-            path = Path(entry.path)
-            if entry.name.lower() in of_git or guards.holds(path):
-                _add(found, path, folder, link)
+            if entry.name.lower() in of_git or (guards.may_hold(entry.name) and guards.holds(Path(entry.path))):
+                _add(found, Path(entry.path), folder, link)
             elif entry.is_dir(follow_symlinks=False):
-                if path not in but:
-                    waiting.append((path, link))
+                waiting.append((Path(entry.path), link))
             elif link is None and entry.is_symlink() and guards.begins(entry.name) and _is_folder(entry):
-                waiting.append((path, path))
-    return Entries(found, frozenset(path for path, _ in waiting), frozenset(unreadable))
+                waiting.append((Path(entry.path), Path(entry.path)))
+    links = {path: target for path in found if (target := _link_at(path)) is not None}
+    return Entries(found, links, not waiting, frozenset(unreadable))
 
 
 def _listed(folder_path: Path, *, opens: bool) -> list[os.DirEntry[str]] | None:
@@ -107,6 +109,14 @@ def _made_accessible(folder: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def _link_at(path: Path) -> str | None:
+    """Where a link leads; None if it is none."""
+    try:
+        return os.readlink(path)  # noqa: PTH115 - as text, unchanged
+    except OSError:
+        return None
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -155,16 +165,12 @@ def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAsideResult:
     known = set(before.identities.values())
     renamed: list[tuple[Path, Path]] = []
     while True:
-        now = guarded_entries(
-            folder,
-            guards,
-            lambda path: path not in before.unreadable,
-            most=MAX_ENTRIES_AFTER,
-            but=before.left_out,
-        )
+        now = guarded_entries(folder, guards, lambda path: path not in before.unreadable, most=MAX_ENTRIES_AFTER)
         count, left = len(renamed), []
         for path, identity in now.identities.items():
-            if identity in known and before.identities.get(path, identity) == identity:
+            same = identity in known and before.identities.get(path, identity) == identity
+            # A new link may have the number of the one it replaces.
+            if same and before.links.get(path) == _link_at(path):
                 continue
             try:
                 renamed.append((path, _renamed(path)))
@@ -174,8 +180,17 @@ def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAsideResult:
                 left.append(path)
         # A renamed folder is searched too, because a repository works under any name.
         if len(renamed) == count:
-            complete = now.left_out <= before.left_out and now.unreadable <= before.unreadable
+            _put_back(before.links)
+            complete = now.complete and now.unreadable <= before.unreadable
             return SetAsideResult(tuple(renamed), tuple(left), complete=complete)
+
+
+def _put_back(links: dict[Path, str]) -> None:
+    """Make links again that the command removed: no sandbox can make a link read-only."""
+    for path, target in links.items():
+        with contextlib.suppress(OSError, RuntimeError):
+            if path.parent.resolve() == path.parent:
+                path.symlink_to(target)  # fails if there is something
 
 
 def _renamed(path: Path) -> Path:

@@ -11,12 +11,13 @@ import secrets
 import stat
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from tui.tools.permissions.ruled_paths import RuledPaths
 from tui.tools.permissions.rules import Strength
 from tui.tools.sandbox import landlock, seccomp, wrappers
 from tui.tools.sandbox.guarded_entries import Entries, Guards, SetAsideResult, guarded_entries, set_aside
@@ -90,6 +91,8 @@ class Confined:
     """The content of that file: a command can create a file of the same name, but never saw the content."""
     set_aside: SetAsideResult = field(default_factory=SetAsideResult)
     """Guarded files created by the command; known after it has ended."""
+    complete: bool = True
+    """Whether everything was found that must be kept from the command. Otherwise it must not run."""
 
     @property
     def never_started(self) -> bool:
@@ -115,6 +118,8 @@ class Sandbox:
     """Which paths of the working folder other programs run or read automatically."""
     hidden: Callable[[], Sequence[Path]] = field(default=tuple)
     """Paths that must not be readable either."""
+    ruled: Callable[[], RuledPaths] = RuledPaths
+    """Paths that the user's rules keep from commands."""
     too_wide: bool = False
     """The working folder is a whole disk or contains the home folder: ``rw`` would not restrict anything."""
     kernel: Callable[[], Kernel] = this_kernel
@@ -139,7 +144,9 @@ class Sandbox:
         try:
             if strength is Strength.WRITES_FOLDER:
                 before = await asyncio.to_thread(guarded_entries, self.folder, self.guards)
-            confined = await asyncio.to_thread(self._confined, strength, argv, temporary, before)
+            ruled = await asyncio.to_thread(self.ruled)
+            confined = await asyncio.to_thread(self._confined, strength, argv, temporary, before, ruled)
+            confined.complete = before.complete and ruled.complete
             confined.environment = {**environment, **_variables(temporary)}
             try:
                 yield confined
@@ -152,18 +159,23 @@ class Sandbox:
             remove_folder(temporary)
 
     def _set_aside(self, confined: Confined, before: Entries) -> None:
-        if confined.strength is Strength.WRITES_FOLDER:
+        if confined.strength is Strength.WRITES_FOLDER and confined.complete:
             confined.set_aside = set_aside(self.folder, before, self.guards)
 
-    def _confined(self, strength: Strength, argv: Sequence[str], temporary: Path, before: Entries) -> Confined:
+    def _confined(
+        self, strength: Strength, argv: Sequence[str], temporary: Path, before: Entries, ruled: RuledPaths
+    ) -> Confined:
         kernel = self.kernel()
         if strength not in self.strengths():
             raise RuntimeError(strength)
         writable = self.folder if strength is Strength.WRITES_FOLDER else None
-        hidden = self._hidden()
+        hidden = self._existing((*self.hidden(), *ruled.unreadable))
+        kept = [path for path in self._existing(ruled.unwritable) if self.folder in path.parents]
+        carved = tuple(dict.fromkeys((*before.paths, *kept)))
         if kernel.seatbelt:
-            patterns = [wrappers.everything_below(path) for path in before.identities]
-            above = sorted(wrappers.folders_between(before.identities, self.folder))
+            guarded = dict.fromkeys((*before.identities, *kept))
+            patterns = [wrappers.everything_below(path) for path in guarded]
+            above = sorted(wrappers.folders_between(guarded, self.folder))
             profile = wrappers.seatbelt_profile(
                 temporary=temporary, writable=writable, guarded=patterns, above=above, hidden=hidden
             )
@@ -174,7 +186,7 @@ class Sandbox:
             text = _specification_text(_inside_bubblewrap())
             spec.write_text(text, encoding="utf-8")
             prefix = wrappers.bubblewrap_arguments(
-                kernel.bubblewrap, temporary=temporary, writable=writable, carved=before.paths, hidden=hidden
+                kernel.bubblewrap, temporary=temporary, writable=writable, carved=carved, hidden=hidden
             )
             return Confined(strength, (*prefix, *child), {}, spec, text)
         rules = landlock.read_only(kernel.landlock, hidden)
@@ -182,15 +194,15 @@ class Sandbox:
         landlock.writable(rules, kernel.landlock, temporary, ())
         landlock.grant(rules, temporary, landlock.READ, ())
         if writable is not None:
-            landlock.writable(rules, kernel.landlock, writable, before.paths)
+            landlock.writable(rules, kernel.landlock, writable, carved)
         text = _specification_text(_by_landlock(kernel.landlock, rules, strength))
         spec.write_text(text, encoding="utf-8")
         return Confined(strength, child, {}, spec, text)
 
-    def _hidden(self) -> list[Path]:
+    def _existing(self, paths: Iterable[Path]) -> list[Path]:
         around = {self.folder, *self.folder.parents}
-        # A link that leads nowhere, or in a circle, hides nothing.
-        real = dict.fromkeys(path.resolve() for path in self.hidden() if path.exists())
+        # A link that leads nowhere, or in a circle, leads to nothing that could be read or written.
+        real = dict.fromkeys(path.resolve() for path in paths if path.exists())
         return [path for path in real if path not in around and path.parts[1:2] not in _KERNEL_FOLDERS]
 
 

@@ -1,0 +1,67 @@
+"""Existing files and folders that rules about reading and writing keep from commands in the sandbox."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, Verdict
+
+MOST_ENTRIES = 200_000
+"""Entries visited for the patterns with wildcards of one access."""
+
+_TOOLS = {Access.READ: ("read_file",), Access.WRITE: ("write_file", "edit_file")}
+
+
+@dataclass(slots=True)
+class RuledPaths:
+    """What commands must not read or write because a rule denies it or asks."""
+
+    unreadable: list[Path] = field(default_factory=list)
+    unwritable: list[Path] = field(default_factory=list)
+    complete: bool = True
+    """Whether everything was found that the patterns match."""
+
+
+def ruled_paths(book: RuleBook) -> RuledPaths:
+    """Find them. Rules without a pattern, or for a whole working folder, are about the tools only. Blocks."""
+    found = RuledPaths()
+    for access, paths in ((Access.READ, found.unreadable), (Access.WRITE, found.unwritable)):
+        rules = [rule for rule in (*book.rules, *book.session) if _restricts(rule, access)]
+        left = MOST_ENTRIES
+        for rule in rules:
+            left = _add(paths, book, rule, left)
+        found.complete = found.complete and left > 0
+    return found
+
+
+def _restricts(rule: Rule, access: Access) -> bool:
+    if rule.verdict is Verdict.ALLOW or rule.pattern is None or not rule.is_about_paths:
+        return False
+    return any(rule.covers(RequestedAccess(tool=tool, access=access)) for tool in _TOOLS[access])
+
+
+def _add(paths: list[Path], book: RuleBook, rule: Rule, left: int) -> int:
+    """Add what the rule matches; returns how many further entries may be visited."""
+    start, rest = book.split(rule)
+    here = Path(book.folder)
+    if not rest or set(rest) == {"**"}:
+        if start != here and start not in here.parents:
+            paths.append(start)
+        return left
+    waiting = deque([start])
+    while waiting and left > 0:
+        try:
+            with os.scandir(waiting.popleft()) as listed:
+                entries = list(listed)
+        except OSError:
+            continue
+        left -= len(entries)
+        for entry in entries:
+            if book.fits_path(rule, entry.path):
+                paths.append(Path(entry.path))
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append(Path(entry.path))
+    return left
