@@ -63,6 +63,13 @@ def forkable(command: Sequence[str], environment: Mapping[str, str] | None) -> b
     )
 
 
+def surroundings(**more: str) -> dict[str, str]:
+    """The environment of this process, as far as a forked program can have it too, and what is added."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(READ_WHILE_LOADING)}
+    kept |= {name: os.environ[name] for name in NEVER_READ_WHILE_LOADING & os.environ.keys()}
+    return {**kept, **OF_THE_SERVER, **more}
+
+
 def start(command: Sequence[str], **named: Any) -> subprocess.Popen[Any]:
     """As ``subprocess.Popen``, without shells and functions to run before; forked if that is the same."""
     return (Forked if forkable(command, named.get("env")) else subprocess.Popen)(command, **named)

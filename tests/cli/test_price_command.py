@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import prefork
 from tests.patience import PATIENCE_S
 
 
 def price(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tui", "price", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-        env={**os.environ, "PONDER_HOME": str(home)},
-    )
+    words = [sys.executable, "-m", "tui", "price", *arguments]
+    return prefork.run(words, text=True, timeout=PATIENCE_S, env=prefork.surroundings(PONDER_HOME=str(home)))
 
 
 def test_the_cost_of_a_cached_request_line_by_line(tmp_path: Path) -> None:

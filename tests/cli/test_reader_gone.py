@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests import prefork
 from tests.patience import PATIENCE_S
 
 
 def test_a_closed_pipe_ends_a_command_quietly() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "tui", "models"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as command:
+    words = [sys.executable, "-m", "tui", "models"]
+    pipe = subprocess.PIPE
+    with prefork.start(words, env=prefork.surroundings(), stdout=pipe, stderr=pipe) as command:
         assert command.stdout is not None
         assert command.stderr is not None
         command.stdout.close()
@@ -40,7 +41,7 @@ def test_a_closed_pipe_ends_a_command_quietly() -> None:
 )
 def test_output_that_cannot_be_written_is_one_sentence(words: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run([sys.executable, "-m", "tui", *words], stdout=full, stderr=subprocess.PIPE, check=False)
+        done = prefork.run([sys.executable, "-m", "tui", *words], env=prefork.surroundings(), stdout=full)
     assert (done.returncode, done.stderr) == (1, b"ponder: the output cannot be written: No space left on device\n")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
+from tests import prefork
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_living import PONDER, talking
@@ -104,7 +104,7 @@ def test_without_the_screen_a_terminal_gets_none_either(tmp_path: Path) -> None:
             assert "pwned" in terminal.text()
             _nothing_foreign(terminal)
     listed = [*PONDER, "sessions", "list", "--json"]
-    rows = subprocess.run(listed, env=environment(tmp_path), capture_output=True, text=True, check=True)
+    rows = prefork.run(listed, env=environment(tmp_path), text=True, check=True)
     session = json.loads(rows.stdout.splitlines()[0])["id"]
     for words in (["list"], ["show", session, "--parts", "all"], ["export", session, "--format", "json"]):
         with Terminal([*PONDER, "sessions", *words], environment(tmp_path), size=(200, 50)) as terminal:
@@ -124,14 +124,13 @@ def test_json_is_the_same_on_a_terminal_as_in_a_pipe_and_holds_nothing_to_obey(t
                 _nothing_foreign(terminal)
                 last = terminal.raw.decode().strip().splitlines()[-1]
         assert json.loads(last)["answer"] == said
-    rows = subprocess.run(
-        [*PONDER, "sessions", "list", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True
-    )
+    listed = [*PONDER, "sessions", "list", "--json"]
+    rows = prefork.run(listed, env=environment(tmp_path), text=True, check=True)
     exported = [*PONDER, "sessions", "export", json.loads(rows.stdout.splitlines()[0])["id"], "--format", "json"]
     with Terminal(exported, environment(tmp_path), size=(4000, 50)) as terminal:
         assert terminal.exit_code() == 0
         _nothing_foreign(terminal)
         on_a_terminal = json.loads(terminal.raw.decode())
-    piped = subprocess.run(exported, env=environment(tmp_path), capture_output=True, text=True, check=True)
+    piped = prefork.run(exported, env=environment(tmp_path), text=True, check=True)
     assert json.loads(piped.stdout) == on_a_terminal
     assert "pwned" in piped.stdout

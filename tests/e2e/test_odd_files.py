@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prefork
 from tests.e2e.terminal import Terminal, environment
 from tests.patience import PATIENCE_S
 from tests.unprivileged import bits_are_obeyed, obey_permission_bits
@@ -218,9 +219,7 @@ def test_the_home_of_a_user_nobody_knows_is_a_name_like_any_other(tmp_path: Path
     assert (done.returncode, "`~nobody-knows/x` is not a file" in done.stderr) == (2, True), done.stderr
     home = {**environment(tmp_path), "PONDER_HOME": "~nobody-knows/x"}
     command = [*PONDER, "-p", "hello", "-m", "demo/fast"]
-    answer = subprocess.run(
-        command, env=home, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+    answer = prefork.run(command, env=home, cwd=tmp_path, text=True, timeout=PATIENCE_S)
     assert (answer.returncode, answer.stderr) == (0, "")
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests import prefork
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_editing import exchange
@@ -134,13 +135,13 @@ def test_theme_and_sidebar_are_as_they_were_left(tmp_path: Path) -> None:
 
 def deleted_forever(home: Path, session: str) -> subprocess.CompletedProcess[str]:
     words = [*PONDER, "sessions", "delete", "--forever", session]
-    return subprocess.run(words, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return prefork.run(words, env=environment(home), text=True, timeout=PATIENCE_S)
 
 
 def test_a_session_with_a_running_turn_is_not_deleted_forever(tmp_path: Path) -> None:
     with Loopback() as model:
         model.configure(tmp_path)
-        running = subprocess.Popen([*PONDER, "-p", "Which one?"], env=environment(tmp_path), stdout=subprocess.PIPE)
+        running = prefork.start([*PONDER, "-p", "Which one?"], env=environment(tmp_path), stdout=subprocess.PIPE)
         with running:
             assert model.asked.acquire(timeout=PATIENCE_S)
             refused = deleted_forever(tmp_path, "Which one?")
@@ -156,5 +157,5 @@ def test_a_session_with_a_running_turn_is_not_deleted_forever(tmp_path: Path) ->
 
 def titles(home: Path) -> list[str]:
     words = [*PONDER, "sessions", "list", "--json"]
-    done = subprocess.run(words, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    done = prefork.run(words, env=environment(home), text=True, timeout=PATIENCE_S, check=True)
     return [json.loads(row)["title"] for row in done.stdout.splitlines()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests import prefork
 from tests.patience import PATIENCE_S
 from tests.providers.more_strangers import Cutting
 from tests.providers.strangers import Claudelike, serving
@@ -25,13 +25,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "PONDER_HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "MY_KEY": "key-of-mine-9876"}
+    return prefork.surroundings(PONDER_HOME=str(tmp_path), MY_KEY="key-of-mine-9876")
 
 
 def _ponder(environment: dict[str, str], *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*PONDER, *arguments], input=stdin, env=environment, capture_output=True, timeout=PATIENCE_S, check=False
-    )
+    return prefork.run([*PONDER, *arguments], said=stdin, env=environment, timeout=PATIENCE_S)
 
 
 def _configure(environment: dict[str, str], row: str) -> None:
@@ -53,15 +51,7 @@ def test_a_relative_home_is_below_the_current_folder_and_keeps_sessions(
 ) -> None:
     environment["PONDER_HOME"] = home
     for words, said in ((["-p", "Hello", "-m", "demo/fast"], b""), (["-p", "more", "-c", "-m", "demo/fast"], b"")):
-        done = subprocess.run(
-            [*PONDER, *words],
-            input=b"",
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        done = prefork.run([*PONDER, *words], said=b"", env=environment, cwd=tmp_path, timeout=PATIENCE_S)
         assert (done.returncode, done.stderr) == (0, said)
     with closing(sqlite3.connect(tmp_path / home / "data" / "sessions.db")) as connection:
         assert connection.execute("SELECT turns FROM session").fetchall() == [(2,)]
@@ -172,7 +162,7 @@ def test_an_answer_that_is_cut_is_4_and_what_came_is_there(environment: dict[str
 def slow(environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     arguments = [*PONDER, "-p", "show me markdown", "-m", "demo/demo/none", "--jsonl"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as process:
+    with prefork.start(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as process:
         yield process
         process.kill()
 

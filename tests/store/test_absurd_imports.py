@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prefork
 from tests.e2e.terminal import environment
 from tests.store.stage import Stage, a_turn, rich_turn
 from tui.domain.errors import UsageError
@@ -97,7 +98,7 @@ def test_lists_exports_and_prompts_take_any_date_and_cost(tmp_path: Path, value:
     def ponder(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "tui", *words]
         env = environment(tmp_path)
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        return prefork.run(command, env=env, text=True, stdin=subprocess.DEVNULL)
 
     done = ponder("sessions", "import", str(tmp_path / "in.json"))
     assert "Traceback" not in done.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prefork
 from tests.patience import PATIENCE_S
 from tests.tools.sandboxes import needs_sandbox
 from tests.tools.scripted_model import ScriptedModel, Step
@@ -49,19 +50,17 @@ def _ponder(
     home = repository.parent / "home"
     (home / "config").mkdir(parents=True)
     (home / "config" / "config.toml").write_text(model.config(wire) + config)
-    return subprocess.run(
+    return prefork.run(
         [sys.executable, "-m", "tui", "-p", "Find fahrenheit, mend it and run the tests.", *more],
         cwd=repository,
         env={
+            **prefork.OF_THE_SERVER,
             "PATH": os.environ["PATH"],
             "HOME": str(repository.parent),
             "PONDER_HOME": str(home),
-            "PYTHONPATH": str(Path(__file__).parents[2]),
             "MISTRAL_API_KEY": key,
         },
-        capture_output=True,
         text=True,
-        check=False,
         timeout=PATIENCE_S,
     )
 
