@@ -107,6 +107,22 @@ async def test_a_long_session_opens_at_its_end_and_pages_back(stage: Stage) -> N
     assert not (await stage.conversations.open_tail("s", 30)).earlier
 
 
+@pytest.mark.parametrize("parent", ["seq", "(SELECT max(seq) FROM turn WHERE session = 1)", "4"])
+async def test_damaged_parents_neither_loop_nor_lead_into_another_session(stage: Stage, parent: str) -> None:
+    await stage.keep("s", a_turn(1), a_turn(2), a_turn(3))
+    await stage.keep("other", a_turn(1, "secret"))
+    damage = f"UPDATE turn SET parent = {parent} WHERE session = 1 AND id IN ('t1', 't2')"
+    await stage.database.run(lambda connection: connection.execute(damage) and None)
+    path = await path_of(stage)
+    assert path[-1] == "t3"
+    assert len(set(path)) == len(path) <= 3
+    assert "secret" not in await stage.library.export("s", "md", "all")
+    await stage.keep("s", a_turn(4))
+    assert await path_of(stage) == [*path, "t4"]
+    await stage.conversations.activate("s", path[0])
+    await stage.conversations.fork("s", "t4")
+
+
 async def test_the_model_in_use_is_remembered_or_taken_from_the_last_answer(stage: Stage) -> None:
     await stage.keep("s", a_turn(1))
     answered = (await stage.conversations.load("s")).spec

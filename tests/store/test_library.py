@@ -77,11 +77,10 @@ async def test_a_deleted_session_is_out_of_sight_and_comes_back(stage: Stage) ->
     assert (await stage.titles(), await stage.titles("findable")) == (["findable"], ["findable"])
 
 
-async def test_what_was_deleted_long_ago_can_be_deleted_for_good(stage: Stage) -> None:
+async def test_a_session_can_be_deleted_for_good(stage: Stage) -> None:
     await stage.keep("kept", a_turn(1))
     await stage.keep("gone", rich_turn(), a_turn(1, "findable"))
-    await stage.library.delete("gone")
-    assert await stage.library.purge_deleted(stage.time.at + 60) == 1
+    await stage.library.purge("gone")
     left = await stage.database.read(
         lambda connection: [
             connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalog.asking import CATALOG
 from tests.store.stage import Stage, Time, answer, open_stage, prompt
+from tui.app.spending_report import By, spending_report
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import ExceededLimit, LimitScope, Reservation, SpendingLimits
 from tui.domain.messages import Message, Turn
@@ -152,3 +154,19 @@ async def test_a_recovered_database_keeps_the_ledger(tmp_path: Path) -> None:
     again = open_stage(tmp_path)
     assert await spent(again, session=1.0) == ExceededLimit(scope=LimitScope.SESSION, limit=1.0, spent=5.0)
     again.database.close()
+
+
+@pytest.mark.parametrize("column", ["session", "turn", "model", "reserved", "cost", "final", "usage", "created"])
+@pytest.mark.parametrize("value", ["'noon'", "x'ff00'", "-1", "9e999", "'[['", "'{\"input\": 1e999}'"])
+async def test_a_damaged_entry_keeps_no_other_from_being_reported(tmp_path: Path, column: str, value: str) -> None:
+    stage = open_stage(tmp_path)
+    for identity in ("damaged", "sound"):
+        assert await ledger(stage).reserve(reservation(identity), {}) is None
+    damage = f"UPDATE spending SET {column} = {value} WHERE id = 'damaged'"
+    await stage.database.run(lambda connection: connection.execute(damage) and None)
+    found = await stage.database.read(lambda connection: spent_since(connection, 0.0))
+    by: tuple[By, ...] = ("day", "model", "session")
+    for one in by:
+        report = spending_report(found, CATALOG, by=one, days=30, now=stage.time.at)
+        assert report.total.requests == (1 if column == "created" else 2)
+    stage.database.close()

@@ -131,10 +131,6 @@ class StoredLibrary:
 
         await self._change(session, purge)
 
-    async def purge_deleted(self, before: float) -> int:
-        """Permanently delete sessions that were deleted before a time; returns their number."""
-        return await self._database.run(lambda connection: sessions.purge_deleted(connection, before))
-
     async def export(self, session: str, form: Literal["md", "json", "html"], parts: str = "answers") -> str:
         """Export a session as text; ``parts`` is answers, thinking or all. Keys are redacted."""
         return "".join(await asyncio.to_thread(list, self.export_pieces(session, form, parts)))

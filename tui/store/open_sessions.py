@@ -171,7 +171,7 @@ def _loaded(
 
     number = branches.session_number(connection, session)
     head = branches.head_of(connection, number)
-    path = branches.path_to(connection, head, branches.EVER if last is None else last + 1)
+    path = branches.path_to(connection, head, branches.NO_LIMIT if last is None else last + 1)
     shown = path if last is None else path[-last:]
     spec, settings = sessions.settings_of(connection, number)
     turns = read_turns(connection, shown)

@@ -242,10 +242,3 @@ def purge(connection: sqlite3.Connection, sessions: Sequence[int]) -> None:
         connection.execute("UPDATE turn SET parent = NULL WHERE session = ?", (session,))
         connection.execute("DELETE FROM session WHERE seq = ?", (session,))
     connection.execute("DELETE FROM blob WHERE hash NOT IN (SELECT hash FROM block_blob)")
-
-
-def purge_deleted(connection: sqlite3.Connection, before: float) -> int:
-    """Permanently delete sessions that were deleted before a time; returns their number."""
-    rows = connection.execute("SELECT seq FROM session WHERE deleted < ?", (before,)).fetchall()
-    purge(connection, [row[0] for row in rows])
-    return len(rows)

@@ -26,6 +26,8 @@ from tui.store.codec import Unreadable, dumps, loads, message_from, to_object
 from tui.store.database import Database
 from tui.store.leases import Holder
 from tui.store.open_database import SPENDING_SINCE, version
+from tui.store.sessions import LAST_DATE
+from tui.store.turns import MOST_COST
 
 LOG = logging.getLogger(__name__)
 COUNTED = "CASE WHEN final THEN cost ELSE max(coalesce(cost, 0), coalesce(reserved, 0)) END"
@@ -153,22 +155,28 @@ def spent_since(connection: sqlite3.Connection, since: float) -> list[SpentReque
     )
     return [
         SpentRequest(
-            session=session,
-            title=title,
-            model=model,
+            session=str(session),
+            title=str(title),
+            model=str(model),
             created=created,
-            cost=cost,
+            cost=_dollars(cost),
             final=bool(final),
-            reserved=reserved,
+            reserved=_dollars(reserved),
             usage=_usage(usage),
         )
         for session, title, model, created, cost, final, reserved, usage in rows
+        if isinstance(created, float) and created < LAST_DATE  # else damaged: it belongs to no day
     ]
 
 
-def _usage(text: str | None) -> Usage | None:
+def _dollars(value: object) -> float | None:
+    """A stored amount; None for a damaged one."""
+    return value if isinstance(value, float) and 0 <= value < MOST_COST else None
+
+
+def _usage(text: object) -> Usage | None:
     try:
-        found = None if text is None else loads(text)
+        found = loads(text) if isinstance(text, str) else None
         return message_from("", "assistant", {"usage": found}, ()).usage if isinstance(found, dict) else None
     except Unreadable:
         return None

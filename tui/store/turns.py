@@ -286,15 +286,15 @@ def _message(identity: str, role: str, meta: str, blocks: Sequence[Mapping[str, 
 
 
 _UP = """
-WITH RECURSIVE up (seq, parent, depth) AS (
-    SELECT seq, parent, 0 FROM turn WHERE seq = ?
-    UNION ALL
-    SELECT turn.seq, turn.parent, up.depth + 1 FROM turn JOIN up ON turn.seq = up.parent WHERE up.depth + 1 < ?
+WITH RECURSIVE up (seq, parent, session) AS (
+    SELECT seq, parent, session FROM turn WHERE seq = ?
+    UNION
+    SELECT turn.seq, turn.parent, turn.session FROM turn JOIN up ON turn.seq = up.parent AND turn.session = up.session
 )
-SELECT seq FROM up ORDER BY depth DESC
+SELECT seq FROM up LIMIT ?
 """
-EVER = 1_000_000
-"""Longer than any real path; stops the walk when a damaged file contains a cycle."""
+"""From a turn to the root. UNION, because the parents of a damaged file may form a cycle."""
+NO_LIMIT = -1
 
 
 def session_number(connection: sqlite3.Connection, session: str) -> int:
@@ -325,11 +325,11 @@ def head_of(connection: sqlite3.Connection, session: int) -> int | None:
     return None if row is None else row[0]
 
 
-def path_to(connection: sqlite3.Connection, turn: int | None, limit: int = EVER) -> list[int]:
+def path_to(connection: sqlite3.Connection, turn: int | None, limit: int = NO_LIMIT) -> list[int]:
     """The path from the root to this turn, inclusive; with a limit, only its last turns."""
     if turn is None:
         return []
-    return [row[0] for row in connection.execute(_UP, (turn, limit))]
+    return [row[0] for row in connection.execute(_UP, (turn, limit))][::-1]
 
 
 def names_of(connection: sqlite3.Connection, turns: Sequence[int]) -> list[str]:
@@ -400,9 +400,11 @@ def activate(connection: sqlite3.Connection, session: int, turn: str) -> list[in
     number = turn_number(connection, session, turn)
     above = path_to(connection, number)
     below: list[int] = []
+    seen = set(above)
     last = number
-    while (follower := _follower(connection, last)) is not None and follower not in below:
+    while (follower := _follower(connection, last)) is not None and follower not in seen:
         below.append(follower)
+        seen.add(follower)
         last = follower
     path = above + below
     for before, after in pairwise(path):
