@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,10 @@ async def test_where_there_are_no_colours_the_bar_is_seen_all_the_same(monkeypat
         bar, other = ([segment.style for segment in rows.render_line(y) if segment.style is not None] for y in (0, 1))
         assert all(style.reverse for style in bar)
         assert not any(style.reverse for style in other)
+
+
+def test_the_page_about_themes_lists_the_shipped_ones() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "themes.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z]+)` \| (dark|light|terminal) \|", page, re.MULTILINE)
+    kinds = {name: "dark" if read.theme.dark else "light" for name, read in THEMES.items()}
+    assert dict(rows) == {**kinds, "ansi": "terminal"}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from tui.app.applied_settings import engine_settings
+from tui.app.engine_settings import engine_settings
 from tui.app.ids import new_id
 from tui.app.program import Program
 from tui.app.session_storage import Storage, Stored

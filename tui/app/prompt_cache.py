@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from tui.app.applied_settings import engine_settings
+from tui.app.engine_settings import engine_settings
 from tui.app.open_session import OpenSession
 from tui.catalog.catalog import effective_quirks
 from tui.catalog.facts import Target

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tui.app.applied_settings import network_limits
+from tui.app.engine_settings import network_limits
 from tui.app.program import Program
 from tui.catalog.facts import AuthStyle, Lifecycle, ProviderFacts
 from tui.domain.counting import count

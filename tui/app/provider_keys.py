@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterator
 
-from tui.app.applied_settings import network_limits
+from tui.app.engine_settings import network_limits
 from tui.app.program import Program
 from tui.catalog.facts import AuthStyle, ProviderFacts, Target
 from tui.domain.counting import count

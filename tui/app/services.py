@@ -30,7 +30,7 @@ from tui.domain.usage import MeterReading, Part
 from tui.settings.user_files import may_exist
 
 
-async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
+async def replace_default_demo(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
     """Replace the default demo with an available model if nothing was sent yet; returns whether it did."""
     view = current.session.view()
     untouched = not view.turns and view.open_turn is None
@@ -71,7 +71,7 @@ class KeyService:
             message = f"The key for {facts.title} is used until the program ends."
         await asyncio.to_thread(self._availability.look_for_keys, stored=True)
         ready = [spec for spec in self._availability.ready() if spec.provider == provider]
-        if await begin_with_found(self._current, ready):
+        if await replace_default_demo(self._current, ready):
             message += f" {facts.title} answers from now on."
         return message
 
@@ -197,7 +197,7 @@ class AppServices:
     async def discover(self) -> None:
         """Search the keyring and local servers; an available model replaces an unused default demo."""
         await self._availability.discover()
-        await begin_with_found(self._current, self._availability.ready())
+        await replace_default_demo(self._current, self._availability.ready())
         await self._current.apply(self._current.layers, {})
 
     def status(self) -> str:

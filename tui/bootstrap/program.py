@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.applied_settings import call_limit_s, network_limits
+from tui.app.engine_settings import call_limit_s, network_limits
 from tui.app.launch_options import LaunchOptions
 from tui.app.program import Program, SettingsInForce
 from tui.app.recording_backend import RecordingBackend

@@ -33,5 +33,5 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(printable(f"{name:{column}}{kind:7}{place:9}{read.description}".rstrip(), keep_newlines=False))
     if not args.json:
-        print(printable(f"\nYour own go into {folder}; /theme switches, `ui.theme` keeps it."))
+        print(printable(f"\nPut your own into {folder}. /theme switches and saves the choice."))
     return 0

@@ -17,7 +17,7 @@ OWN_PAGES_FROM = 1 << 20
 _M_MMAP_THRESHOLD = -3
 
 
-def give_back() -> None:
+def release_freed_memory() -> None:
     """Give back what this process has freed. Does nothing where the C library has no such call."""
     trim = _trim()
     if trim is not None:

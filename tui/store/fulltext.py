@@ -67,9 +67,9 @@ def _execute(connection: sqlite3.Connection, statement: str, message: int, colum
     if sum(map(len, columns)) <= LONG:
         connection.execute(statement.format(_BOUND), (message, *map(indexed_text, columns)))
         return
-    from tui.store.freed_memory import give_back
+    from tui.store.freed_memory import release_freed_memory
 
-    give_back()  # The pieces of the text were freed when it was joined; the index needs as much for a copy.
+    release_freed_memory()  # The pieces of the text were freed when it was joined; the index needs as much for a copy.
     with suppress(sqlite3.OperationalError):  # It exists, and a statement is running.
         connection.create_function("column_text", 1, _column_text)
     _LONG_TEXTS.columns = list(map(_encoded, columns))
@@ -77,7 +77,7 @@ def _execute(connection: sqlite3.Connection, statement: str, message: int, colum
         connection.execute(statement.format(_CALLED), (message,))
     finally:
         del _LONG_TEXTS.columns
-        give_back()
+        release_freed_memory()
 
 
 def _column_text(number: int) -> str | bytearray:

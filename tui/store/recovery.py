@@ -17,9 +17,9 @@ from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.settings.user_files import may_exist
 from tui.store.blocks import ROOM
+from tui.store.database_pages import Pages, Row
 from tui.store.fulltext import index_all
 from tui.store.open_database import HEADER, SIDECARS, check, connect, migrate, open_reader, open_writer, salvage_path
-from tui.store.pages import Pages, Row
 
 FARTHEST = 1 << 50
 """Largest row number at which a scan looks for the end of a damaged range."""

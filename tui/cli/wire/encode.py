@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tui.app.applied_settings import engine_settings
+from tui.app.engine_settings import engine_settings
 from tui.catalog.catalog import Catalog, effective_quirks
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Quirks, Target
 from tui.catalog.model_spec import parse_spec, split_asked
