@@ -30,7 +30,7 @@ from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.errors.body import error_parts
 from tui.wires.errors.classify import refused, reported_error
-from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, text, whole
+from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, merge_fields, text, whole
 from tui.wires.wire import Encoded, Frame, Wire
 
 Spelled = dict[str, object]
@@ -46,8 +46,8 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if options := _options(request, quirks):
         body["options"] = options
-    _merge(body, request.plan.fields)
-    _merge(body, request.extra_body)
+    merge_fields(body, request.plan.fields)
+    merge_fields(body, request.extra_body)
     return Encoded(path="/api/chat", body=body, headers=dict(request.plan.headers))
 
 
@@ -65,17 +65,6 @@ def _options(request: ChatRequest, quirks: Quirks) -> Spelled:
     if request.top_p is not None:
         options["top_p"] = request.top_p
     return options
-
-
-def _merge(body: Spelled, fields: Mapping[str, object]) -> None:
-    for key, value in fields.items():
-        present = body.get(key)
-        if isinstance(value, Mapping) and isinstance(present, Mapping):
-            merged = dict(present)
-            _merge(merged, value)
-            body[key] = merged
-        else:
-            body[key] = value
 
 
 def _tool(tool: ToolSchema) -> Spelled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import (
@@ -19,7 +19,7 @@ from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState
 from tui.wires.cache_marks import cache_options
-from tui.wires.json_text import NotJSON, loads
+from tui.wires.json_text import NotJSON, loads, merge_fields
 from tui.wires.wire import Encoded
 
 LEAST_OUTPUT = 16
@@ -50,8 +50,8 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
         body["prompt_cache_key"] = request.cache_key
     if quirks.prompt_cache == "options" and request.cache_ttl is not None:
         body["prompt_cache_options"] = cache_options(request.cache_ttl)
-    _merge(body, request.plan.fields)
-    _merge(body, request.extra_body)
+    merge_fields(body, request.plan.fields)
+    merge_fields(body, request.extra_body)
     headers = dict(request.plan.headers)
     if quirks.cache_key_header and request.cache_key:
         headers[quirks.cache_key_header] = request.cache_key
@@ -68,17 +68,6 @@ def _limits(body: dict[str, object], request: ChatRequest, quirks: Quirks) -> No
         body["temperature"] = request.temperature
     if request.top_p is not None:
         body["top_p"] = request.top_p
-
-
-def _merge(body: dict[str, object], fields: Mapping[str, object]) -> None:
-    for key, value in fields.items():
-        present = body.get(key)
-        if isinstance(value, Mapping) and isinstance(present, Mapping):
-            merged = dict(present)
-            _merge(merged, value)
-            body[key] = merged
-        else:
-            body[key] = value
 
 
 def _tool(tool: ToolSchema) -> Item:
