@@ -46,7 +46,7 @@ def test_scrolling_past_clusters_leaves_every_cell_as_a_fresh_paint(
             model.say(*(TEXT[at : at + 7] for at in range(0, len(TEXT), 7)))
             model.finish()
             terminal.wait_for(END)
-            terminal.type("\x11")
+            terminal.type("\x11\x11")  # the second answers the question whether to stop what still runs
             terminal.exit_code()
         with Terminal([*PONDER, "--continue"], environment(tmp_path), size=SIZE, screen=screen) as terminal:
             terminal.wait_for(END)

@@ -29,7 +29,7 @@ def window(home: Path, *options: str) -> Iterator[Terminal]:
 
 
 def quit_by_command(terminal: Terminal) -> None:
-    terminal.type("\x11")  # ctrl+q
+    terminal.type("\x11\x11")  # ctrl+q; the second answers the question whether to stop what still runs
     assert terminal.exit_code() == 0
 
 

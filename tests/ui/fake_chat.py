@@ -90,7 +90,7 @@ class FakeChat(ChatService):
     async def answer_long_wait(self, *, agree: bool) -> None:
         self.asked.append(("answer_long_wait", agree))
 
-    async def answer_approval(self, call_id: str, answer: str) -> bool:
+    async def answer_approval(self, call_id: str, answer: str, session: str = "") -> bool:
         self.asked.append(("approval", (call_id, answer)))
         self.publish(ApprovalSettled("live", call_id, not answer.startswith("no")))
         return True
@@ -167,7 +167,7 @@ class FakeChat(ChatService):
         meter = self.state.view(self.seq).meter or scenes.METER
         return replace(meter, effective=meter.effective + len(draft) // 4)
 
-    async def new_session(self) -> None:
+    async def new_session(self, *, private: bool = False) -> None:
         self.asked.append(("new", None))
         self.publish(HistoryChanged(()))
 

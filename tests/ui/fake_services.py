@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
+from tui.app.background_sessions import News, activity_of, next_to_see
 from tui.app.models import ModelService
 from tui.app.prompt_cache import BeforeChange, CacheService
 from tui.app.services import AppServices, DraftService, KeyService, ToolService
 from tui.app.session_storage import InMemorySessions
+from tui.app.sessions import SessionsService
 from tui.app.settings import SettingsService
 from tui.context.prompt_cache import CacheState
 from tui.domain.blocks import Block, TextBlock
@@ -23,6 +25,7 @@ from tui.domain.listing import (
     KeyCheck,
     LevelInfo,
     ModelInfo,
+    OpenSessionInfo,
     ProviderInfo,
     ServerInfo,
     SessionInfo,
@@ -31,7 +34,7 @@ from tui.domain.listing import (
 )
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
-from tui.engine.state import SessionView
+from tui.engine.state import SessionView, title_of
 from tui.settings.layers import Layer, Layers
 from tui.settings.schema import parse
 
@@ -163,6 +166,33 @@ class FakeModels(ModelService):
 
     async def refresh_models(self) -> int:
         return len(self.rows)
+
+
+class FakeSessions(SessionsService):
+    """The session on the screen, and what else a test says is open."""
+
+    def __init__(self, chat: FakeChat) -> None:
+        self._chat = chat
+        self.elsewhere: tuple[OpenSessionInfo, ...] = ()
+        self.listener: Callable[[News], None] | None = None
+
+    @property
+    def private(self) -> bool:
+        return False
+
+    def open_sessions(self) -> Sequence[OpenSessionInfo]:
+        view = self._chat.state.now
+        shown = OpenSessionInfo(id="s1", title=title_of(view), activity=activity_of(view), on_screen=True)
+        return (shown, *self.elsewhere)
+
+    def next_session(self) -> OpenSessionInfo | None:
+        return next_to_see(self.open_sessions(), "s1")
+
+    def listen(self, listener: Callable[[News], None] | None) -> None:
+        self.listener = listener
+
+    async def delete_shown(self) -> None:
+        await self._chat.new_session()
 
 
 class FakeCache(CacheService):
@@ -407,6 +437,7 @@ class FakeServices(AppServices):
 
     def __post_init__(self) -> None:
         self.cache: FakeCache = FakeCache()
+        self.sessions: FakeSessions = FakeSessions(self.chat)
         self.models: FakeModels = FakeModels(self.chat)
         self.settings: FakeSettings = FakeSettings(self.chat, self.values)
         self.keys: FakeKeys = FakeKeys()

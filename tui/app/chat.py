@@ -19,7 +19,7 @@ from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Origin, Role
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading
-from tui.engine.state import SessionView
+from tui.engine.state import Phase, SessionView
 
 if TYPE_CHECKING:
     from tui.app.prompt_cache import CacheService
@@ -71,7 +71,7 @@ class ChatService:
 
     def last_exchange(self) -> ExchangeInfo | None:
         """The last request and its events, or None."""
-        exchange = self._current.program.backend.last
+        exchange = self._current.program.backend.last_of(self._current.session_id)
         if exchange is None:
             return None
         from tui.app.format_events import format_events
@@ -92,7 +92,7 @@ class ChatService:
 
     @property
     def has_session(self) -> bool:
-        """False for a moment while another session is being opened."""
+        """False for a moment while another branch of the session is being opened."""
         return self._current.has_session
 
     async def meter_with_draft(self, draft: str) -> MeterReading:
@@ -102,7 +102,8 @@ class ChatService:
     async def submit(self, blocks: tuple[Block, ...]) -> None:
         """Send a prompt, or queue it if a turn is running."""
         state = self._current.program.user_state
-        state.add_prompt("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
+        if not self._current.private:
+            state.add_prompt("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
         state.add_recent(str(self._current.spec))
         await self._current.call(self._current.session.submit(blocks))
 
@@ -125,9 +126,12 @@ class ChatService:
         """Agree to a long wait before a retry, or refuse it."""
         await self._current.call(self._current.session.answer_long_wait(agree=agree))
 
-    async def answer_approval(self, call_id: str, answer: str) -> bool:
-        """Answer the approval of a tool call; returns False if it is no longer open."""
-        return await self._current.call(self._current.session.answer_approval(call_id, answer))
+    async def answer_approval(self, call_id: str, answer: str, session: str = "") -> bool:
+        """Answer the approval of a tool call; returns False if it is no longer open.
+
+        ``session`` is the one that asked; by default the one on the screen.
+        """
+        return await self._current.call(self._current.session_of(session).answer_approval(call_id, answer))
 
     async def retry(self, turn_id: str, name: str = "") -> None:
         """Ask again; ``name`` can be another model or level."""
@@ -163,12 +167,13 @@ class ChatService:
             elsewhere=view.elsewhere,
             settings=current.session_settings(),
         )
-        await current.close()
-        try:
-            active = await current.storage.activate(session, names[position])
-            stored = replace(active, spec=spec, settings=stored.settings)
-        finally:  # if it cannot be read, the old branch is reopened
-            current.start(spec, stored)
+        async with current.switching:
+            await current.close_shown()
+            try:
+                active = await current.storage.activate(session, names[position])
+                stored = replace(active, spec=spec, settings=stored.settings)
+            finally:  # if it cannot be read, the old branch is reopened
+                current.start(spec, stored)
         return f"Branch {position + 1} of {len(names)}."
 
     async def replay(self, turn_id: str, name: str) -> str:
@@ -184,8 +189,8 @@ class ChatService:
         before = current.session_id
         forked = await current.storage.fork(before, turn_id, keep=False)
         stored = replace(await current.storage.load(forked), spec=spec, settings=current.session_settings())
-        await current.close()
-        current.start(spec, stored)
+        async with current.switching:
+            await current.replace(spec, stored)
         await self.submit(prompt)
         return before
 
@@ -197,19 +202,31 @@ class ChatService:
         """Undo the last compression; returns False if there is none."""
         return await self._current.call(self._current.session.uncompress())
 
-    async def new_session(self) -> None:
-        """Close this session and start a new one."""
-        spec = self._current.spec
-        await self._current.close()
-        self._current.start(spec)
+    async def new_session(self, *, private: bool = False) -> None:
+        """Start a new session; the one before goes on in the background while it works.
+
+        ``private`` starts one of which nothing is stored, as every new one is after ``ponder --no-save``.
+        """
+        current = self._current
+        async with current.switching:
+            await current.replace(current.spec, private=private or current.program.options.no_save)
 
     async def open_session(self, session: str, turn_id: str = "") -> None:
-        """Close this session and open a stored one, on the branch of a turn if given."""
-        stored = await self._current.storage.load(session)
-        if turn_id and all(turn.id != turn_id for turn in stored.turns):
-            stored = await self._current.storage.activate(session, turn_id)
-        await self._current.close()
-        self._current.start(self._current.spec, stored)
+        """Open a stored session, on the branch of a turn if given, or one that goes on in the background.
+
+        The one before goes on in the background while it works.
+        """
+        current = self._current
+        async with current.switching:
+            is_shown = session == current.session_id
+            if (is_shown and current.session.glance().phase is not Phase.IDLE) or await current.bring_back(session):
+                return  # what runs is not loaded: the store has only a part of it
+            stored = await current.storage.load(session)
+            if turn_id and all(turn.id != turn_id for turn in stored.turns):
+                stored = await current.storage.activate(session, turn_id)
+            if is_shown:
+                await current.close_shown()
+            await current.replace(current.spec, stored)
 
     async def _choose_level(self, name: str) -> None:
         """If the name contains a level, it overrides settings that replace levels."""

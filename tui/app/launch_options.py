@@ -38,4 +38,6 @@ class LaunchOptions:
     """Without a screen: no question can be asked."""
     max_cost: float | None = None
     """Dollars that may be spent until the program ends."""
+    no_save: bool = False
+    """Begin with a private session, of which nothing is stored; all new ones are private, too."""
     demo_speed: float = 1.0

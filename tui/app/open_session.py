@@ -1,14 +1,17 @@
-"""The open session: start, replace and close it; model and settings it runs under."""
+"""The session on the screen: start, replace and close it; model and settings it runs under.
+
+A session that the user leaves while it works goes on in the background (``background_sessions``).
+"""
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from tui.app.background_sessions import BackgroundSessions, OpenedSession
 from tui.app.engine_settings import engine_settings
 from tui.app.ids import new_id
 from tui.app.program import Program
@@ -17,7 +20,7 @@ from tui.catalog.facts import ModelFacts, Target
 from tui.catalog.model_spec import parse_spec, require_asked, split_asked
 from tui.catalog.plan import PLAN_KEYS, plan, plan_options, unsaid_level
 from tui.context.estimate import forget_texts
-from tui.domain.errors import PonderError, ProviderError, StoreError, UnknownModel
+from tui.domain.errors import PonderError, ProviderError, StoreError, UnknownModel, UsageError
 from tui.domain.events import Notice, Severity, TitleChanged
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.engine.session import Opening, Session
@@ -28,13 +31,15 @@ T = TypeVar("T")
 
 DEMO = ModelSpec(provider="demo", model="demo")
 """The model used when none is named and no provider is available."""
-CLOSE_WITHIN_S = 2.0
 SESSION_SECTIONS = ("reasoning", "generation", "context", "budget", "tools")
 """Sections stored with a session. Values set in other sections (display, network) last until the program ends."""
 
+OF_ONE_SESSION = (Layer.MODEL, Layer.PROFILE)
+"""Layers that every open session has for itself, besides its own values."""
+
 
 class OpenSession:
-    """Holds one session at a time, with its model and settings."""
+    """Holds the session on the screen, with its model and settings, and those that run behind it."""
 
     def __init__(self, program: Program, storage: Storage, *, interactive: bool) -> None:
         self.program = program
@@ -48,8 +53,12 @@ class OpenSession:
         self._shown_notices: set[str] = set()
         program.backend.choices = self._key_choices
         storage.listen(self.show_notice, self.title_changed)
-        self._session: Session | None = None
-        self._life: concurrent.futures.Future[None] | None = None
+        self._opened: OpenedSession | None = None
+        self._ended = False
+        """The session is closed and still shown, until another one replaces it."""
+        self.background = BackgroundSessions(program, storage)
+        self.switching = asyncio.Lock()
+        """Held while the session on the screen is replaced."""
 
     @property
     def layers(self) -> Layers:
@@ -61,12 +70,19 @@ class OpenSession:
 
     @property
     def has_session(self) -> bool:
-        return self._session is not None
+        """False while the session is closed and no other one has replaced it."""
+        return self._opened is not None and not self._ended
 
     @property
     def session(self) -> Session:
-        assert self._session is not None
-        return self._session
+        """The session on the screen; a closed one until the next has replaced it."""
+        assert self._opened is not None
+        return self._opened.session
+
+    @property
+    def private(self) -> bool:
+        """Whether nothing of the session on the screen is stored."""
+        return self._opened is not None and self._opened.private
 
     async def call(self, work: Coroutine[object, object, T]) -> T:
         """Run a coroutine on the engine thread and wait for its result."""
@@ -77,19 +93,35 @@ class OpenSession:
 
         return key_choices(self.program, target, error, on_screen=self._interactive)
 
-    def start(self, spec: ModelSpec, stored: Stored | None = None) -> None:
-        """Open a new session, or a stored one. A headless run drives the session itself."""
+    def start(self, spec: ModelSpec, stored: Stored | None = None, *, private: bool = False) -> None:
+        """Open a new session, or a stored one, in place of the one before, which it does not close.
+
+        A headless run drives the session itself.
+        """
+        before = self.spec, self.layers, self.session_id
+        try:
+            self._opened = self._start(spec, stored, private=private)
+        except BaseException:
+            self.spec, self.layers, self.session_id = before
+            raise
+        self._ended = False
+        self.background.seen(self.session_id)
+        for notice in self._new_notices():  # reported by the storage meanwhile
+            self.session.announce(notice)
+
+    def _start(self, spec: ModelSpec, stored: Stored | None, *, private: bool) -> OpenedSession:
         if stored is not None and not self._started:
             stored = apply_command_line(self.program, stored)
         self._started = True
         self.spec = stored.spec if stored is not None and stored.spec is not None else spec
         layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
         restored, lost = self._restored_settings(stored.settings if stored is not None else {})
-        session_values = layers.values.get(Layer.SESSION, {})
-        of_the_run = {name: value for name, value in session_values.items() if not _belongs_to_session(name)}
-        self.layers = layers.with_layer(Layer.SESSION, {**of_the_run, **restored})
+        self.layers = layers.with_layer(Layer.SESSION, {**_of_the_run(layers), **restored})
         self._find_level(stored)
         self.session_id = stored.id if stored is not None else new_id()
+        private = private or self.storage.is_private(self.session_id)
+        if private:
+            self.storage.begin_private(self.session_id)
         opening = Opening(
             session=self.session_id,
             spec=self.spec,
@@ -104,37 +136,93 @@ class OpenSession:
             notices=self._new_notices(stored.notice if stored is not None else "", lost),
         )
         journal = self.storage.journal(self.session_id, str(self.spec))
-        ports = self.program.ports(journal, self.storage.ledger, interactive=self._interactive)
-        self._session = Session(ports, opening)
-        for notice in self._new_notices():  # reported by the storage meanwhile
-            self._session.announce(notice)
-        if self._interactive:
-            self._life = self.program.engine.call(self._session.run())
+        ports = self.program.ports(journal, self.storage.ledger, interactive=self._interactive, private=private)
+        session = Session(ports, opening)
+        life = self.program.engine.call(session.run()) if self._interactive else None
+        return OpenedSession(
+            id=self.session_id, session=session, spec=self.spec, layers=self.layers, life=life, private=private
+        )
+
+    # Sessions side by side
+
+    async def replace(self, spec: ModelSpec, stored: Stored | None = None, *, private: bool = False) -> None:
+        """Put a new or stored session on the screen; the one before goes on in the background while it works."""
+        left = self._leave()
+        self.start(spec, stored, private=private)
+        await self.background.set_aside(left)
+
+    async def bring_back(self, session: str) -> bool:
+        """Put a session of the background on the screen; False if it is not open here."""
+        opened = self.background.take(session)
+        if opened is None:
+            await self.background.wait_until_closed(session)
+            return False
+        left = self._leave()
+        self._opened, self._ended = opened, False
+        self.session_id, self.spec = opened.id, opened.spec
+        self.background.seen(opened.id)
+        before = opened.layers
+        # Its own values, above what holds for the whole program and may have changed meanwhile.
+        layers = replace(
+            self.layers,
+            values={**self.layers.values, **{name: before.values.get(name, {}) for name in OF_ONE_SESSION}},
+            names={**self.layers.names, **{name: before.names.get(name, "") for name in OF_ONE_SESSION}},
+            level_at=before.level_at,
+        )
+        own = {name: value for name, value in before.values.get(Layer.SESSION, {}).items() if _belongs_to_session(name)}
+        self.layers = layers.with_layer(Layer.SESSION, {**_of_the_run(self.layers), **own})
+        settings = engine_settings(self.layers, self.program.catalog, interactive=self._interactive)
+        try:
+            await self.call(opened.session.assign(settings, changed_values(before, self.layers)))
+        finally:
+            await self.background.set_aside(left)
+        return True
+
+    def _leave(self) -> OpenedSession | None:
+        """The session on the screen, with what it needs when the user comes back."""
+        opened = self._opened if not self._ended else None
+        if opened is not None:
+            opened.spec, opened.layers = self.spec, self.layers
+        if not self.background.all():
+            forget_texts()
+        return opened
+
+    def session_of(self, session: str) -> Session:
+        """An open session by its id; raises UsageError if it is not open."""
+        if session in ("", self.session_id):
+            return self.session
+        opened = self.background.get(session)
+        if opened is None:
+            raise UsageError("That session is no longer open.")
+        return opened.session
 
     def show_notice(self, sentence: str) -> None:
         """Show a notice of the storage once. Before a session is open, the first one shows it."""
-        if self._session is not None and sentence not in self._shown_notices:
+        if self._opened is not None and sentence not in self._shown_notices:
             self._shown_notices.add(sentence)
-            self._session.announce(Notice(Severity.WARNING, sentence))
+            self.session.announce(Notice(Severity.WARNING, sentence))
 
     def title_changed(self, session: str, title: str) -> None:
-        """Publish a new title if it is the open session's."""
-        if self._session is not None and session == self.session_id:
-            self._session.announce(TitleChanged(title))
+        """Publish a new title if the session is open."""
+        opened = self._opened if session == self.session_id else self.background.get(session)
+        if opened is not None:
+            opened.session.announce(TitleChanged(title))
+
+    async def close_shown(self) -> None:
+        """End the session on the screen; its turns are saved. It stays shown until another one replaces it."""
+        opened = self._opened
+        if opened is None or opened.life is None or self._ended:
+            return
+        self._ended = True
+        await self.call(opened.session.close())
+        await self.background.closed(opened)
 
     async def close(self) -> None:
-        """End the session; its turns are saved."""
-        if self._session is None or self._life is None:
-            return
-        await self.call(self._session.close())
-        try:
-            await asyncio.wait_for(asyncio.wrap_future(self._life), CLOSE_WITHIN_S)
-        except TimeoutError:
-            self._life.cancel()
-        self._session = self._life = None
+        """End all sessions; what they have of their answers is saved."""
+        await self.background.begin_closing()
+        await self.close_shown()
+        await self.background.wait_until_all_closed()
         forget_texts()
-        with contextlib.suppress(StoreError):  # the data folder cannot be written
-            await self.storage.release(self.session_id)
 
     @property
     def facts(self) -> ModelFacts:
@@ -274,6 +362,12 @@ def with_level_chosen(layers: Layers) -> Layers:
     for name in IN_PLACE_OF_LEVELS:
         layers = layers.without(Layer.SESSION, name)
     return replace(layers, level_at=Layer.SESSION)
+
+
+def _of_the_run(layers: Layers) -> dict[str, object]:
+    """Values set in the session layer that hold for all sessions until the program ends."""
+    values = layers.values.get(Layer.SESSION, {})
+    return {name: value for name, value in values.items() if not _belongs_to_session(name)}
 
 
 def _belongs_to_session(name: str) -> bool:

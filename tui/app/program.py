@@ -103,7 +103,9 @@ class Program:
         self.engine.stop()
         self.calibration.save()
 
-    def ports(self, journal: Journal, open_ledger: Callable[[], Ledger], *, interactive: bool) -> Ports:
+    def ports(
+        self, journal: Journal, open_ledger: Callable[[], Ledger], *, interactive: bool, private: bool = False
+    ) -> Ports:
         """The ports of a session."""
         return Ports(
             backend=self.backend,
@@ -115,6 +117,7 @@ class Program:
             new_id=new_id,
             draw=_draw,
             interactive=interactive,
+            private=private,
             conceal=self.keys.redactor.clean_content,
             refused_parameters=self._read_refused_parameters(),
             open_ledger=open_ledger,

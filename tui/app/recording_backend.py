@@ -1,4 +1,4 @@
-"""A backend that records the last exchange for the inspector: request, events and duration."""
+"""A backend that records the last exchange of each session for the inspector: request, events and duration."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RecordedExchange:
 
 
 class RecordingBackend:
-    """Implements ``Backend``: forwards to the real one and records the last exchange."""
+    """Implements ``Backend``: forwards to the real one and records the last exchange of each session."""
 
     def __init__(self, open_backend: Callable[[], ProviderBackend], limits: Callable[[], Limits]) -> None:
         """``open_backend`` is called with the first request, so that wires and transport load late.
@@ -62,7 +62,8 @@ class RecordingBackend:
         self._open_backend = open_backend
         self._limits = limits
         self._opened: ProviderBackend | None = None
-        self.last: RecordedExchange | None = None
+        self._last: dict[str, RecordedExchange] = {}
+        """By session; "" has requests that belong to none, such as summaries."""
         self.choices: Callable[[Target, ProviderError], str] | None = None
         """Returns the advice for a missing or refused key; called in a thread."""
 
@@ -80,7 +81,7 @@ class RecordingBackend:
 
     async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
         """Forward the stream and record it."""
-        exchange = self.last = RecordedExchange(target, request, time.monotonic())
+        exchange = self._last[request.cache_key or ""] = RecordedExchange(target, request, time.monotonic())
         try:
             async with aclosing(self._backend.stream(target, request)) as batches:
                 async for batch in batches:
@@ -92,6 +93,15 @@ class RecordingBackend:
             raise
         finally:
             exchange.seconds = time.monotonic() - exchange.began
+
+    def last_of(self, session: str) -> RecordedExchange | None:
+        """The last exchange of a session; None if there was none."""
+        found = [self._last[name] for name in (session, "") if name in self._last]
+        return max(found, key=lambda exchange: exchange.began, default=None)
+
+    def forget(self, session: str) -> None:
+        """Drop what was recorded of a session that was closed."""
+        self._last.pop(session, None)
 
     async def count(self, target: Target, request: ChatRequest) -> int | None:
         return await self._backend.count(target, request)

@@ -17,6 +17,7 @@ from tui.app.open_session import OpenSession
 from tui.app.prompt_cache import CacheService
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import Storage
+from tui.app.sessions import SessionsService
 from tui.app.settings import SettingsService
 from tui.app.side_questions import SideQuestions
 from tui.catalog.facts import ModelFacts
@@ -186,6 +187,7 @@ class AppServices:
         self._availability = availability
         self.cache = CacheService(current)
         self.chat = ChatService(current, self.cache)
+        self.sessions = SessionsService(current)
         self.models = ModelService(current, availability, self.cache)
         self.settings = SettingsService(current, self.cache)
         self.keys = KeyService(current, availability)

@@ -66,6 +66,14 @@ class Storage(Protocol):
         """What requests cost, for spending limits."""
         ...
 
+    def is_private(self, session: str) -> bool:
+        """Whether nothing of the session is stored because the user wants it so."""
+        ...
+
+    def begin_private(self, session: str) -> None:
+        """Keep a new session in memory until the program ends."""
+        ...
+
     async def spent_since(self, moment: float) -> Sequence[SpentRequest]:
         """The requests of all sessions since a Unix time, oldest first."""
         ...
@@ -148,6 +156,12 @@ class InMemorySessions:
 
     def ledger(self) -> Ledger:
         return self._ledger
+
+    def is_private(self, session: str) -> bool:
+        return False
+
+    def begin_private(self, session: str) -> None:
+        """Has no effect: everything is in memory."""
 
     async def spent_since(self, moment: float) -> Sequence[SpentRequest]:
         """All requests. Their times are not kept; they count as made now."""

@@ -103,6 +103,12 @@ class SqliteSessions:
 
         return StoredLedger(self._database, self._context.holder, self._context.now)
 
+    def is_private(self, session: str) -> bool:
+        return False
+
+    def begin_private(self, session: str) -> None:
+        raise AssertionError("private sessions are kept in memory")
+
     def journal(self, session: str, model: str) -> Journal:
         return self._journal
 

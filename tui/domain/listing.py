@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from enum import StrEnum
 
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import Asked, ModelSpec
@@ -25,12 +26,38 @@ class SessionInfo:
     """Requests whose cost is unknown or incomplete; counted only if another cost is known."""
     pinned: bool = False
     deleted: bool = False
+    private: bool = False
+    """It is not stored."""
     snippet: str = ""
     """Text around a search hit. Hits are enclosed in \x02 and \x03."""
     hit_message: str | None = None
     hit_turn: str | None = None
     hit_terms: tuple[str, ...] = ()
     """The search terms to find in the text."""
+
+
+class Activity(StrEnum):
+    """What an open session does, or did since the user last saw it."""
+
+    IDLE = "open"
+    RUNNING = "running"
+    ASKS = "asks"
+    """It waits for the user's answer."""
+    DONE = "done, unread"
+    FAILED = "failed, unread"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSessionInfo:
+    """A session that is open, or that ended its work since the user last saw it."""
+
+    id: str
+    title: str
+    activity: Activity
+    on_screen: bool = False
+    private: bool = False
+    queued: int = 0
+    """Prompts that wait behind the running turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,3 +27,7 @@ class ToolRun:
     """Receives progress messages."""
     tainted: bool
     """Untrusted content entered this conversation: network access and writes always ask."""
+    session: str = ""
+    """The session of the call: what the user allows for a session holds for no other."""
+    private: bool = False
+    """Nothing of the conversation may reach the disk."""

@@ -87,7 +87,7 @@ DEFAULT_LEVEL = ThinkingLevel.MED
 
 
 KEPT_TALLIES = 3
-"""Number of requests whose count is cached; equal to the planner's cache."""
+"""Number of requests of a session whose count is cached; equal to the planner's cache."""
 BELIEVED = (0.5, 2.0)
 """A stored count that differs this much from the estimate was made with other settings."""
 BELIEVED_KNOWN = (0.75, 1.33)
@@ -110,7 +110,8 @@ class TokenMeter:
         self.calibration = calibration or Calibration()
         self._keep = keep
         self._anchors: dict[tuple[str, str], Anchor] = {}
-        self._counted: deque[tuple[ChatRequest, ModelFacts, bool, Tally]] = deque(maxlen=KEPT_TALLIES)
+        self._counted: dict[str, deque[tuple[ChatRequest, ModelFacts, bool, Tally]]] = {}
+        """By session, so that sessions that run side by side do not push out each other's counts."""
 
     def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
         """The size of the request, including the draft in the ask."""
@@ -163,7 +164,8 @@ class TokenMeter:
         if counts is not facts.counted:
             facts = replace(facts, counted=counts)
         with_tools = self.calibration.of(key).counts_tools
-        for known, under, tools_counted, counted in self._counted:
+        kept = self._counted.setdefault(ask.session, deque(maxlen=KEPT_TALLIES))
+        for known, under, tools_counted, counted in tuple(kept):
             if known is request and under.counted is counts and tools_counted is with_tools:
                 return counted
         made = tally(
@@ -174,14 +176,18 @@ class TokenMeter:
             tools=request.tools if with_tools else (),
             thinks=request.plan.thinks,
         )
-        self._counted.append((request, facts, with_tools, made))
+        kept.append((request, facts, with_tools, made))
         return made
+
+    def forget(self, session: str) -> None:
+        """Drop what is cached for a session that was closed."""
+        self._counted.pop(session, None)
 
 
 ASSUMED_OUTPUT = 131_072
 """Output tokens of a model whose output limit and context window are unknown, for the most a request may cost."""
 KEPT_REQUESTS = 3
-"""Cached requests: the one for the draft, the running one and the one being compressed."""
+"""Cached requests of a session: the one for the draft, the running one and the one being compressed."""
 
 
 def _unknown(provider: str, base_url: str) -> str:
@@ -204,7 +210,7 @@ class Planner:
         self._token_meter = token_meter
         self._account = account
         self._now = now
-        self._made: deque[tuple[Ask, ChatRequest]] = deque(maxlen=KEPT_REQUESTS)
+        self._made: dict[str, deque[tuple[Ask, ChatRequest]]] = {}
 
     def target(self, spec: ModelSpec) -> Target:
         """The target for a model name; raises UnknownModel."""
@@ -229,14 +235,20 @@ class Planner:
 
     def request(self, ask: Ask) -> ChatRequest:
         """The request to send."""
-        for made, request in self._made:
+        kept = self._made.setdefault(ask.session, deque(maxlen=KEPT_REQUESTS))
+        for made, request in tuple(kept):
             if _same_but_for_the_draft(made, ask):
                 return request
         request = self._request(ask, self.plan(ask))
         for name in ask.repairs.without:
             request = without_parameter(request, name)
-        self._made.append((ask, request))
+        kept.append((ask, request))
         return request
+
+    def forget(self, session: str) -> None:
+        """Drop what is cached for a session that was closed."""
+        self._made.pop(session, None)
+        self._token_meter.forget(session)
 
     def meter(self, ask: Ask) -> MeterReading:
         """The size of that request."""

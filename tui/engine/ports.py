@@ -143,6 +143,8 @@ class Ports:
     """A random number from 0 to 1."""
     interactive: bool = True
     """A user is present to answer questions."""
+    private: bool = False
+    """Nothing of the conversation may reach the disk; the journal is in memory."""
     conceal: Callable[[str], str] = str
     """Removes keys from tool output before the model, the screen or the store sees it."""
     refused_parameters: RefusedParameters = field(default_factory=RefusedParameters)

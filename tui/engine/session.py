@@ -29,6 +29,7 @@ from tui.domain.events import (
     Notice,
     SettingsChanged,
     Stamped,
+    Streamed,
     TitleChanged,
 )
 from tui.domain.fast_dataclass import dataclass
@@ -130,9 +131,13 @@ class Channel:
         """A follower has attached. Until then notices are kept in the snapshot."""
         self._stuck: WeakKeyDictionary[Subscription[Stamped], int] = WeakKeyDictionary()
         """Followers that are not waited for until they take something again."""
+        self.watcher: Callable[[AppEvent, SessionView], None] | None = None
+        """Called after each event that is not streamed, with the state after it but without the streamed text. Unlike a
+        follower it takes nothing of the text, so it costs a session in the background nothing."""
 
     def publish(self, *events: AppEvent) -> None:
         """Give events to all followers."""
+        seen: list[tuple[AppEvent, SessionView]] = []
         with self._lock:
             stamped = []
             for event in events:
@@ -141,7 +146,12 @@ class Channel:
                 if isinstance(event, Notice) and not self._attached:
                     self._state.keep_notice(event)
                 stamped.append(Stamped(self._session, self._seq, event))
+                if self.watcher is not None and not isinstance(event, Streamed):
+                    seen.append((event, self._state.now))
             self._bus.publish(*stamped)
+        for event, view in seen:
+            if self.watcher is not None:
+                self.watcher(event, view)
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
         """A snapshot and a subscription to all later events."""
@@ -153,6 +163,11 @@ class Channel:
         """A snapshot."""
         with self._lock:
             return self._state.view(self._seq)
+
+    def glance(self) -> SessionView:
+        """A snapshot without the text of the answer that is arriving, in constant time."""
+        with self._lock:
+            return self._state.now
 
     async def keep_pace(self, clock: Clock) -> None:
         """Return once no follower is far behind, except those that stopped taking events.
@@ -248,6 +263,8 @@ class Session:
         """Publish an event that belongs to no turn. From any thread."""
         self.view: Callable[[], SessionView] = self._channel.view
         """A snapshot. From any thread."""
+        self.glance: Callable[[], SessionView] = self._channel.glance
+        """A snapshot without the text of the answer that is arriving, in constant time. From any thread."""
         self._saver = Saver(ports.journal, ports.clock, self._channel.publish)
         self.queue = Queue(
             self._channel.publish,
@@ -282,6 +299,10 @@ class Session:
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
         """A snapshot and a subscription to all later events. From any thread."""
         return self._channel.attach()
+
+    def watch(self, watcher: Callable[[AppEvent, SessionView], None] | None) -> None:
+        """Call this after each event that is not streamed, with the state after it; on the publishing thread."""
+        self._channel.watcher = watcher
 
     async def submit(self, blocks: tuple[Block, ...]) -> None:
         """Send a prompt, or queue it while a turn runs. A held queue stays held."""
@@ -395,6 +416,18 @@ class Session:
     async def close(self) -> None:
         """End the session; ``run`` returns when everything is stored."""
         self._closing.set()
+
+    async def idle(self) -> None:
+        """Wait until nothing runs. A held queue does not run."""
+        await self._runner.idle()
+
+    async def close_if_idle(self, claim: Callable[[], bool]) -> bool:
+        """End the session unless something runs or waits to be stored, or the claim is refused; whether it ends."""
+        side_answers = self._side_turns.running if self._side_turns is not None else 0
+        if self._runner.busy or side_answers or self._channel.glance().not_saved is not None or not claim():
+            return False
+        self._closing.set()
+        return True
 
     async def _end(self, tasks: asyncio.TaskGroup) -> None:
         self._closing.set()

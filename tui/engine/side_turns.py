@@ -205,6 +205,8 @@ class SideTurns:
         self._saver = saver
         self._publish = publish
         self._open: dict[str, SideTurn] = {}
+        self.running = 0
+        """Answers that arrive; one that is to be kept goes on when its sheet is closed."""
 
     async def ask(
         self,
@@ -333,6 +335,13 @@ class SideTurns:
             side.open.joint = joint
 
     async def _run(self, side: SideTurn) -> None:
+        self.running += 1
+        try:
+            await self._answer(side)
+        finally:
+            self.running -= 1
+
+    async def _answer(self, side: SideTurn) -> None:
         joint = side.open.joint
         turn = await side.run()
         if joint is not None:

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from tui.bus import merge_stream
 from tui.domain.assemble import Assembler
-from tui.domain.blocks import Block
+from tui.domain.blocks import Block, TextBlock
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid, left_behind, paid_in
 from tui.domain.events import (
@@ -128,6 +128,18 @@ def same_paid(view: SessionView, other: SessionView | None) -> bool:
         and view.summaries is other.summaries
         and view.elsewhere is other.elsewhere
     )
+
+
+def title_of(view: SessionView) -> str:
+    """The session's title, or the first words of its first prompt."""
+    if view.title:
+        return view.title
+    first = view.turns[0] if view.turns else view.open_turn
+    for message in first.messages if first is not None else ():
+        for block in message.blocks:
+            if isinstance(block, TextBlock) and block.text.strip():
+                return block.text.strip()
+    return "new chat"
 
 
 class SessionState:

@@ -167,6 +167,8 @@ class ToolRound:
                     settle=approval.settle,
                     progress=lambda text: turn.publish(ToolProgressed(turn.id, call.call_id, turn.ports.conceal(text))),
                     tainted=self.tainted,
+                    session=turn.conversation.session,
+                    private=turn.ports.private,
                 )
                 called = replace(call, arguments=call.arguments.strip() or "{}")
                 return self._without_keys(await turn.ports.toolbox.run(called, run))

@@ -35,7 +35,7 @@ class Job:
 
     def withholds(self, requested: RequestedAccess, agreed: RequestedAccess) -> bool:
         """Whether a rule keeps a search in the folder ``agreed`` from showing this file."""
-        return self.permissions.withholds(requested, agreed)
+        return self.permissions.withholds(requested, agreed, self.run.session)
 
     async def permit(self, intent: Intent) -> None:
         """Ask the rules, then the user. Raises ToolError if the call is not allowed."""

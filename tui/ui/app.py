@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.screen import Screen
 
+    from tui.app.background_sessions import News
     from tui.app.services import AppServices
     from tui.ui.terminal.background import BackgroundQuestion
     from tui.ui.terminal.shutdown import Shutdown
@@ -151,6 +153,35 @@ class PonderApp(HookedApp[int]):
         self.global_keys.begin(self.shutdown, self.stdio_redirect)
         self.watch(self, "app_focus", lambda here: self.ui_services.notifications.focus_changed(here=here), init=False)
         self.theming.watch(self)
+        self.services.sessions.listen(self._heard_elsewhere)
+
+    def on_unmount(self) -> None:
+        """Hear no more of sessions in the background."""
+        self.services.sessions.listen(None)
+
+    def _heard_elsewhere(self, news: News) -> None:
+        with contextlib.suppress(RuntimeError):  # the screen has just ended
+            self.call_later(self.ui_services.heard_elsewhere, news)
+
+    def leave(self) -> None:
+        """Quit; asks once if something runs."""
+        working = self.services.sessions.working()
+        if not working or self.is_asking_to_quit:
+            self.exit(return_code=0)
+            return
+        from tui.ui.dialogs.quit import Quit
+
+        def answered(answer: str | None) -> None:
+            if answer is not None:
+                self.exit(return_code=0)
+
+        self._drop_toasts()
+        self.push_screen(Quit(working), answered)
+
+    @property
+    def is_asking_to_quit(self) -> bool:
+        """Whether the question is shown whether to quit."""
+        return bool(self.screen.has_class("-quit"))
 
     # Actions bound to keys
 

@@ -132,7 +132,9 @@ class GlobalKeys:
         app = self._app
         chat = app.chat
         chosen = app.screen.get_selected_text()
-        if chosen:
+        if app.is_asking_to_quit:
+            app.exit(return_code=0)
+        elif chosen:
             app.copy_to_clipboard(chosen)
             app.screen.clear_selection()
         elif chat.is_busy():
@@ -140,7 +142,7 @@ class GlobalKeys:
         elif chat.composer.text:
             chat.composer.take()
         elif time.monotonic() - self._asked_at < AGAIN_S:
-            app.exit(return_code=0)
+            app.leave()
         else:
             self._asked_at = time.monotonic()
             app.say("ctrl+c again to quit")

@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING
 from textual import constants
 
 from tui.commands.context import CommandContext, Screen, Step, View
+from tui.commands.keymap import key_words
 from tui.commands.registry import Registry
 from tui.domain.blocks import Block
 from tui.domain.counting import noun
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
-from tui.domain.events import AppEvent, ApprovalAsked, CompressionFinished, SettingsChanged, Severity, TurnFailed
+from tui.domain.events import (
+    AppEvent,
+    ApprovalAsked,
+    CompressionFinished,
+    SettingsChanged,
+    Severity,
+    TurnFailed,
+    TurnFinished,
+)
 from tui.domain.messages import Role
+from tui.domain.printable import one_line
 from tui.settings.schema import nearest
 from tui.ui.format_numbers import tokens
 from tui.ui.terminal.notifications import Notifications
@@ -25,6 +35,7 @@ from tui.ui.transcript.build import Showing
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
+    from tui.app.background_sessions import News
     from tui.ui.app import PonderApp
 
 
@@ -121,7 +132,7 @@ class UiServices:
         self._notify(event)
         match event:
             case ApprovalAsked():
-                self._app.call_later(self._app.show_view, View.APPROVAL, event.call_id)
+                self.ask(event)
             case SettingsChanged(values):
                 if "ui.thinking" in values:
                     self._fold = Fold(str(values["ui.thinking"]))
@@ -140,16 +151,48 @@ class UiServices:
             case _:
                 pass
 
+    def ask(self, asked: ApprovalAsked) -> None:
+        """Show a question of the session on the screen."""
+        self._app.call_later(self._app.show_view, View.APPROVAL, asked.call_id)
+
     def _notify(self, event: AppEvent) -> None:
         view = self._app.chat.view()
         setting = str(self._app.services.settings.layers().value("ui.bell"))
-        title = view.title if view is not None else ""
+        title = view.title if view is not None and not self._app.services.sessions.private else ""
         self.notifications.notify(event, setting, title, waiting=view is not None and bool(view.queue))
+
+    def heard_elsewhere(self, news: News) -> None:
+        """Handle what happened in a session that is not on the screen."""
+        self._app.chat.show_elsewhere()
+        row, event = news.session, news.event
+        if event is None or row.id == self._app.services.chat.session_id:
+            return
+        setting = str(self._app.services.settings.layers().value("ui.bell"))
+        self.notifications.notify(event, setting, "" if row.private else row.title, waiting=bool(row.queued))
+        if isinstance(event, TurnFinished | TurnFailed) and row.queued:
+            return  # its next prompt is sent now
+        words, severity = _news_words(event)
+        if words:
+            key = key_words(self.keymap["session.next"][0]) if self.keymap.get("session.next") else "/next"
+            self.say(f"“{one_line(row.title, 40)}” {words}", severity, f"{key} opens it.")
 
     def _ask_for_key(self) -> None:
         view = self._app.chat.view()
         if view is not None and self._app.screen is self._app.chat:
             self._app.call_later(self._app.show_view, View.KEY, view.spec.provider)
+
+
+def _news_words(event: AppEvent) -> tuple[str, Severity]:
+    """What to say of an event of another session; "" if nothing."""
+    match event:
+        case ApprovalAsked(tool=tool, answers=answers):
+            return "asks about a spending limit" if answers else f"asks whether {tool} may run", Severity.WARNING
+        case TurnFinished(cancelled=False):
+            return "has answered", Severity.INFO
+        case TurnFailed(_, error):
+            return f"could not answer: {error.message}", Severity.WARNING
+        case _:
+            return "", Severity.INFO
 
 
 def command_screen(app: PonderApp) -> Screen:
@@ -178,7 +221,7 @@ def command_screen(app: PonderApp) -> Screen:
         move_cursor=move_cursor,
         shift_code=lambda columns: app.chat.transcript.shift_code(columns),
         session_changed=lambda: app.chat.open(),
-        quit=lambda: app.exit(return_code=0),
+        quit=lambda: app.leave(),
     )
 
 

@@ -42,11 +42,18 @@ async def _pin(context: CommandContext, _: str) -> None:
 
 
 async def _delete(context: CommandContext, _: str) -> None:
-    gone = context.services.chat.session_id
-    await context.services.chat.new_session()
-    await context.services.library.delete(gone)
+    await context.services.sessions.delete_shown()
     context.screen.session_changed()
     context.screen.say("Deleted.", advice="ctrl+s, then u restores it.")
+
+
+async def _next(context: CommandContext, _: str) -> None:
+    following = context.services.sessions.next_session()
+    if following is None:
+        context.screen.say("No other session is running or waiting for you.")
+        return
+    await context.services.chat.open_session(following.id)
+    context.screen.session_changed()
 
 
 async def _export(context: CommandContext, argument: str) -> None:
@@ -97,11 +104,21 @@ COMMANDS = (
         id="session.new",
         slash="new",
         title="New chat",
-        help="Start a new session; this one is kept in the list.",
+        help="Start a new session; this one is kept in the list, and what runs in it goes on.",
         group=Group.SESSIONS,
         run=_new,
         keys=("ctrl+n",),
         example="/new",
+    ),
+    Command(
+        id="session.next",
+        slash="next",
+        title="Next session that needs you",
+        help="Go to another open session: one that asks, then one that has answered, then one that is running.",
+        group=Group.SESSIONS,
+        run=_next,
+        keys=("alt+s",),
+        example="/next",
     ),
     Command(
         id="session.rename",

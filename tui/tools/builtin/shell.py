@@ -91,7 +91,7 @@ class Shell:
 
         async def perform(job: Job) -> Outcome:
             if job.strength is Strength.FULL:
-                return _outcome(await run_to_end(self._command(arguments, self._argv(command)), job.progress))
+                return _outcome(await run_to_end(self._command(arguments, self._argv(command), job), job.progress))
             return await self._perform_confined(arguments, job)
 
         return Prepared(intents=(intent,), perform=perform)
@@ -102,7 +102,7 @@ class Shell:
             if not confined.complete:
                 self._stopped.add(command)
                 raise ToolError(TOO_MANY_FILES)
-            launched = self._command(arguments, confined.argv, confined.environment)
+            launched = self._command(arguments, confined.argv, job, confined.environment)
             ended = await run_to_end(launched, job.progress)
             never_started = confined.never_started
         if never_started:
@@ -167,7 +167,7 @@ class Shell:
         return (shutil.which("bash", path=SYSTEM_FOLDERS) or shutil.which("bash") or "/bin/sh", "-c", command)
 
     def _command(
-        self, arguments: ShellArguments, argv: tuple[str, ...], environment: Mapping[str, str] | None = None
+        self, arguments: ShellArguments, argv: tuple[str, ...], job: Job, environment: Mapping[str, str] | None = None
     ) -> Command:
         limit = self.limit_s()
         seconds = float(arguments.timeout)
@@ -178,7 +178,7 @@ class Shell:
             folder=self.workspace.root,
             environment=self.environment if environment is None else environment,
             timeout_s=seconds,
-            outputs=self.outputs,
+            outputs=None if job.run.private else self.outputs,
             redact=self.redact,
         )
 

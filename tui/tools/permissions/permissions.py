@@ -72,8 +72,10 @@ class Permissions:
     problems: list[ConfigError] = field(default_factory=list)
     _asking: list[tuple[ToolCallBlock, Intent, ToolRun]] = field(default_factory=list)
     """Open questions of calls that run concurrently."""
-    _settled: set[str] = field(default_factory=set)
-    """Calls that were allowed by a rule from the answer to another question."""
+    _settled: set[tuple[str, str]] = field(default_factory=set)
+    """Calls, each with its session, that were allowed by a rule from the answer to another question."""
+    _of_sessions: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
+    """Rules that the user gave for one session."""
 
     async def permit(self, call: ToolCallBlock, intent: Intent, run: ToolRun) -> Grant:
         """Wait until the call is allowed. Raises ToolError with a message for the model if it is not."""
@@ -86,29 +88,38 @@ class Permissions:
             raise ToolError(NO_APPROVAL + self._how_to_allow(intent, ruling))
         note = "\n".join(filter(None, (ruling.why, intent.note)))
         patterns = self._offers(intent, ruling)
+        # Permanent rules are written to a file and repeat what the model wrote.
+        offered_rules = () if run.private else patterns
         question = (call, intent, run)
         self._asking.append(question)
         try:
-            answer = await run.ask(call, intent.summary, intent.detail, patterns, note)
+            answer = await run.ask(call, intent.summary, intent.detail, offered_rules, note)
         finally:
             self._asking.remove(question)
-        if call.call_id in self._settled:
-            self._settled.discard(call.call_id)
+        if (run.session, call.call_id) in self._settled:
+            self._settled.discard((run.session, call.call_id))
             ruling = await self._decide(intent, run)
             if ruling.verdict is not Verdict.ALLOW:
                 raise ToolError(DENIED)
             return Grant(strength=ruling.strength, rule=str(ruling.rule))
-        return await self._apply_answer(answer, intent, patterns)
+        if answer in patterns and run.private:
+            answer = "session"
+        return await self._apply_answer(answer, intent, patterns, run.session)
 
     async def _decide(self, intent: Intent, run: ToolRun) -> Ruling:
         if intent.requested.access is Access.SHELL:
             # The first query of the kernel may start a process.
             await asyncio.to_thread(self.book.enforceable)
-        return self.book.decide(intent.requested, tainted=run.tainted)
+        return self._book(run.session).decide(intent.requested, tainted=run.tainted)
 
-    def withholds(self, requested: RequestedAccess, agreed: RequestedAccess) -> bool:
+    def _book(self, session: str) -> RuleBook:
+        """The rules that hold in a session."""
+        own = self._of_sessions.get(session)
+        return self.book.with_session_rules(own) if own else self.book
+
+    def withholds(self, requested: RequestedAccess, agreed: RequestedAccess, session: str = "") -> bool:
         """Whether a rule keeps a search in a folder that may be read, ``agreed``, from showing this file."""
-        return self.book.restricts_reading and self.book.withholds(requested, agreed)
+        return self.book.restricts_reading and self._book(session).withholds(requested, agreed)
 
     def default_verdict(self, tool: str, access: Access) -> str:
         """The verdict for a tool without a target, for lists."""
@@ -134,13 +145,13 @@ class Permissions:
             return False
         return True
 
-    async def _apply_answer(self, answer: str, intent: Intent, patterns: tuple[str, ...]) -> Grant:
+    async def _apply_answer(self, answer: str, intent: Intent, patterns: tuple[str, ...], session: str) -> Grant:
         if answer == "once":
             return Grant()
         if answer == "session":
             rule = intent.session or next(iter(patterns), "")
             if rule:
-                self._add(rule)
+                self._add(rule, session)
             return Grant()
         if answer not in patterns:
             raise ToolError(_refusal(answer))
@@ -152,11 +163,17 @@ class Permissions:
         rule_given = read_rule(Verdict.ALLOW, answer, home=self.home)
         return Grant(strength=rule_given.strength or Strength.FULL, rule=answer)
 
-    def _add(self, text: str) -> None:
-        self.book = self.book.with_session_rules((read_rule(Verdict.ALLOW, text, home=self.home),))
+    def _add(self, text: str, session: str | None = None) -> None:
+        """Add a rule, for one session or for all, and settle the open questions that it answers."""
+        rule = read_rule(Verdict.ALLOW, text, home=self.home)
+        if session is None:
+            self.book = self.book.with_session_rules((rule,))
+        else:
+            self._of_sessions[session] = (*self._of_sessions.get(session, ()), rule)
         for call, intent, run in tuple(self._asking):
-            if self.book.decide(intent.requested, tainted=run.tainted).verdict is Verdict.ALLOW:
-                self._settled.add(call.call_id)
+            book = self._book(run.session)
+            if book.decide(intent.requested, tainted=run.tainted).verdict is Verdict.ALLOW:
+                self._settled.add((run.session, call.call_id))
                 run.settle(call)
 
     def report_unknown_tools(self, tools: Iterable[str]) -> None:

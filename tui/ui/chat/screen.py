@@ -33,8 +33,16 @@ from tui.domain.events import (
 )
 from tui.domain.listing import ProviderInfo
 from tui.domain.printable import one_line
-from tui.engine.state import Phase, SessionState, SessionView, same_paid
-from tui.ui.chat.status_line import FollowLine, KeyLine, StatusLine, TitleBar, status_after, status_of, title_of
+from tui.engine.state import Phase, SessionState, SessionView, same_paid, title_of
+from tui.ui.chat.status_line import (
+    FollowLine,
+    KeyLine,
+    StatusLine,
+    TitleBar,
+    elsewhere_text,
+    status_after,
+    status_of,
+)
 from tui.ui.input.composer import Composer, PromptHistory
 from tui.ui.input.input_area import EditMode, InputArea, SessionDraft, is_begun
 from tui.ui.panels.panels import Sidebar
@@ -163,6 +171,8 @@ class ChatScreen(Screen[None]):
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
         """The view from which the cost in the status line was computed."""
+        self._edited: dict[str, str | None] = {}
+        """The turn that was being edited in each session when the user left it."""
         self.when_shown: Callable[[], None] | None = None
         """Called once the session being opened is drawn."""
         self._has_opened = False
@@ -224,8 +234,12 @@ class ChatScreen(Screen[None]):
         """Attach to the open session, draw it, and follow it."""
         view, subscription = self._services.chat.attach()
         try:
+            if self._state is not None:
+                self._edited[self._state.now.session] = self.edit_mode.turn
             self._draft.enter(view)
             self._show(view)
+            if (edited := self._edited.pop(view.session, None)) is not None and self.composer.text:
+                self.edit_mode.begin(edited)
             shown, self.when_shown = self.when_shown, None
             if shown is not None:
                 shown()
@@ -256,8 +270,19 @@ class ChatScreen(Screen[None]):
         self.edit_mode.show(view)
         self._show_empty(view)
         self._show_cached()
+        self.show_elsewhere()
         for asked in view.approvals:
             self._ui_services.handle_event(asked)
+
+    def show_elsewhere(self) -> None:
+        """Show what the sessions do that are not on the screen."""
+        self._title_bar.show_elsewhere(elsewhere_text(self._services.sessions.open_sessions()))
+
+    def ask_again(self) -> None:
+        """Show the open question of the session, which the user has left unanswered."""
+        view = self.view()
+        if view is not None and view.approvals:
+            self._ui_services.ask(view.approvals[0])
 
     def _take(self, stamped: Stamped) -> None:
         if self._state is None:

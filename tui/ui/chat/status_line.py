@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from textual.widgets import Static
 
 from tui.commands.keymap import key_words
 from tui.commands.registry import CommandScope, Registry
-from tui.domain.blocks import TextBlock
 from tui.domain.cost import cost_of
 from tui.domain.counting import count
 from tui.domain.events import (
@@ -25,6 +25,7 @@ from tui.domain.events import (
     ToolStarted,
 )
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.listing import Activity, OpenSessionInfo
 from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading
@@ -152,38 +153,53 @@ BESIDE = 12
 """Columns of the title bar that the title cannot use."""
 
 
+def elsewhere_text(sessions: Sequence[OpenSessionInfo]) -> str:
+    """What the sessions that are not on the screen do: ``2 running elsewhere · 1 asks · 1 done``."""
+    others = Counter(row.activity for row in sessions if not row.on_screen)
+    done = others[Activity.DONE] + others[Activity.FAILED]
+    parts = (
+        (others[Activity.RUNNING], "running elsewhere"),
+        (others[Activity.ASKS], "asks" if others[Activity.ASKS] == 1 else "ask"),
+        (done, "done"),
+    )
+    return " · ".join(f"{number} {word}" for number, word in parts if number)
+
+
 class TitleBar(Static):
-    """The title; redrawn only when it changes."""
+    """The title, and what other sessions do; redrawn only when it changes."""
 
     def __init__(self) -> None:
         super().__init__("", id="title", markup=False)
         self._title = ""
+        self._elsewhere = ""
         self._shown = ""
 
     def show_title(self, title: str, columns: int) -> None:
         """Show the title, cut to the width of the screen."""
         self._title = title
-        title = line_within(title, max(10, columns - BESIDE))
-        if title != self._shown:
-            self._shown = title
-            self.update(Content.styled("ponder  ", "bold $primary") + Content(title))
+        self._draw(columns)
+
+    def show_elsewhere(self, text: str) -> None:
+        """Show at the right end what other sessions do."""
+        if text != self._elsewhere:
+            self._elsewhere = text
+            self._draw(self.screen.size.width)
 
     def on_resize(self) -> None:
         """Cut the full title to the new width."""
         if self._title:
-            self.show_title(self._title, self.screen.size.width)
+            self._draw(self.screen.size.width)
 
-
-def title_of(view: SessionView) -> str:
-    """The session's title, or the first words of its first prompt."""
-    if view.title:
-        return view.title
-    first = view.turns[0] if view.turns else view.open_turn
-    for message in first.messages if first is not None else ():
-        for block in message.blocks:
-            if isinstance(block, TextBlock) and block.text.strip():
-                return block.text.strip()
-    return "new chat"
+    def _draw(self, columns: int) -> None:
+        right = self._elsewhere
+        room = columns - BESIDE - (width_of(right) + 2 if right else 0)
+        title = line_within(self._title, max(10, room))
+        gap = " " * max(2, room - width_of(title) + 2) if right else ""
+        shown = f"{title}{gap}{right}"
+        if shown != self._shown:
+            self._shown = shown
+            words = Content.styled("ponder  ", "bold $primary") + Content(title)
+            self.update(words + Content.styled(gap + right, "bold $foreground"))
 
 
 def status_of(view: SessionView, now: float, *, full: bool) -> Status:

@@ -24,8 +24,10 @@ from textual.widgets import Input, OptionList, Static
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import ApprovalAsked
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import STYLES, Keys, Sheet
+from tui.ui.graphemes import line_within
 from tui.ui.input.field import Field
 from tui.ui.markdown.highlight import MAX_BLOCK, highlight
 from tui.ui.markdown.layout import WRAP_MARK, code_lines
@@ -225,15 +227,28 @@ LONGEST_RULE = 240
 BESIDE = 8
 """Columns of frame and padding on both sides."""
 TOO_SMALL = "Window too small to show the call. Enlarge it, or press esc for no."
+TITLE = 24
+"""Columns of the title of the session that asks."""
 WHO_ASKS = "ponder asks, not the model"
 STEERING = frozenset({"up", "down", "home", "end", "pageup", "pagedown", "enter", "escape", "ctrl+y"}) | {
     *("ctrl+home", "ctrl+end"),
     *(f"alt+{number}" for number in range(1, 10)),
+    *("ctrl+s", "alt+s"),
 }
 """Keys that move the selection; all others are typing."""
 
 Waiting = Callable[[], Sequence[ApprovalAsked]]
 """Returns the open questions in the order of the calls."""
+LEAVING = {"ctrl+s": "session.list", "alt+s": "session.next"}
+"""Keys that leave the question open and go to other sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """The session that asks."""
+
+    session: str = ""
+    title: str = ""
 
 
 class Approval(Sheet[None]):
@@ -249,10 +264,12 @@ class Approval(Sheet[None]):
         ("pagedown", "more"),
         ("ctrl+c", "stop"),
     )
+    LAST_KEYS: ClassVar[Keys] = (("ctrl+s", "other sessions"),)
 
-    def __init__(self, waiting: Waiting, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, waiting: Waiting, now: Callable[[], float] = time.monotonic, asker: Asker | None = None) -> None:
         super().__init__()
         self._waiting = waiting
+        self._asker = asker or Asker()
         self._now = now
         self._since = now()
         self._asked: ApprovalAsked | None = None
@@ -300,6 +317,9 @@ class Approval(Sheet[None]):
         self.head.update(
             Content.styled(" ASKS ", "reverse bold $warning")
             + Content.styled(f"  {one_line(asked.tool, 60)}", "bold $foreground")
+            + Content.styled(
+                f"  in “{line_within(self._asker.title, TITLE)}”" if self._asker.title else "", "$muted-text"
+            )
         )
         self._call.show(asked)
         answers = _answers(asked)
@@ -339,6 +359,9 @@ class Approval(Sheet[None]):
             event.stop()
             event.prevent_default()
             self._start_quiet_time()
+        elif event.key in LEAVING:
+            event.stop()
+            self._leave_open(LEAVING[event.key])
         elif event.key in self._call.scrolls:
             event.stop()
             self._call.scrolls[event.key](animate=False)
@@ -354,6 +377,18 @@ class Approval(Sheet[None]):
 
     def _start_quiet_time(self) -> None:
         self._since = max(self._since, self._now())
+
+    def _leave_open(self, command: str) -> None:
+        """Close the sheet without an answer, which the call goes on waiting for, and run a command."""
+        self.over = True
+        self.dismiss(None)
+        ponder = self.ponder
+
+        async def go() -> None:
+            await ponder.ui_services.run_id(command)
+            ponder.chat.ask_again()
+
+        ponder.call_later(go)
 
     def _hand_on(self, event: events.Key) -> None:
         """Pass typing on to the draft and clear the selection, so that an enter after it does not answer."""
@@ -421,7 +456,7 @@ class Approval(Sheet[None]):
             return
         self._answered.append(asked)
         try:
-            await self.ponder.services.chat.answer_approval(asked.call_id, answer)
+            await self.ponder.services.chat.answer_approval(asked.call_id, answer, self._asker.session)
         except PonderError as error:
             self.show_error(error)
         if not self._left():

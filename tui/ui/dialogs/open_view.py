@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tui.commands.context import View
 from tui.commands.registry import CommandScope
 from tui.domain.search_terms import SearchTerms
+from tui.engine.state import title_of
 from tui.ui.transcript.section import Speaker
 from tui.ui.workers import start_work
 
@@ -142,6 +143,7 @@ def _sessions(app: PonderApp, query: str) -> None:
 
     async def guarded(chosen: str | None) -> None:
         await app.ui_services.run_showing_errors(lambda: opened(chosen))
+        app.chat.ask_again()
 
     app.push_screen(sheet, guarded)
 
@@ -203,12 +205,18 @@ def _themes(app: PonderApp) -> None:
 
 
 def _approval(app: PonderApp, call_id: str) -> None:
-    from tui.ui.dialogs.approval import Approval
+    from tui.ui.dialogs.approval import Approval, Asker
+    from tui.ui.dialogs.sessions import Sessions
+
+    shown = app.chat.view()
+    if shown is None or any(isinstance(screen, Sessions) for screen in app.screen_stack):
+        return  # the list shows that it asks, and asks again when it is closed
+    asker = Asker(shown.session, title_of(shown))
 
     def waiting() -> Sequence[ApprovalAsked]:
         view = app.chat.view()
-        return view.approvals if view is not None else ()
+        return view.approvals if view is not None and view.session == asker.session else ()
 
     open_already = any(isinstance(screen, Approval) and not screen.over for screen in app.screen_stack)
     if not open_already and any(asked.call_id == call_id for asked in waiting()):
-        app.push_screen(Approval(waiting))
+        app.push_screen(Approval(waiting, asker=asker))

@@ -16,9 +16,9 @@ from textual.widgets import OptionList
 
 from tui.domain.cost import Cost
 from tui.domain.counting import count
-from tui.domain.errors import PonderError
+from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Severity
-from tui.domain.listing import SessionInfo
+from tui.domain.listing import Activity, OpenSessionInfo, SessionInfo
 from tui.domain.printable import one_line
 from tui.ui.dialogs.filter_sheet import SearchSheet
 from tui.ui.dialogs.sheet import Keys, Sheet
@@ -108,15 +108,33 @@ def age(seconds: float) -> str:
     return f"{int(seconds // (86_400 * 30))} mon"
 
 
-def session_row(row: SessionInfo, width: int, now: float, *, current: bool) -> Row:
-    """Two lines, or three with a snippet."""
-    mark = "● " if current else "◆ " if row.pinned else "  "
+MARKS = {
+    Activity.RUNNING: ("▶ ", "$accent"),
+    Activity.ASKS: ("? ", "$warning"),
+    Activity.DONE: ("✓ ", "$success"),
+    Activity.FAILED: ("✗ ", "$error"),
+}
+"""The mark of an open session; its words follow in the second line."""
+
+
+def session_row(
+    row: SessionInfo, width: int, now: float, *, current: bool, doing: OpenSessionInfo | None = None
+) -> Row:
+    """Two lines, or three with a snippet. ``doing`` is what the session does if it is open."""
+    mark, style = ("● ", "$focus") if current else ("◆ ", "$focus") if row.pinned else ("  ", "$focus")
+    activity = doing.activity if doing is not None else Activity.IDLE
+    mark, style = MARKS.get(activity, (mark, style))
     when = age(max(0.0, now - row.updated))
     title = line_within(row.title or "untitled", max(8, width - len(when) - 4))
     gap = " " * max(1, width - 2 - width_of(title) - len(when))
-    head = Content.styled(mark, "$focus") + Content.styled(title, "bold $foreground")
+    head = Content.styled(mark, style) + Content.styled(title, "bold $foreground")
     head = head + Content.styled(gap + when, "$muted-text")
     cost = Cost(dollars=row.cost, unknown=row.unpriced).words or "cost unknown"
+    states = [
+        *([activity.value] if activity is not Activity.IDLE else []),
+        *([f"{doing.queued:,} queued"] if doing is not None and doing.queued else []),
+        *(["not kept"] if row.private else []),
+    ]
     facts = [row.model or "no answer yet", count(row.turns, "turn"), cost]
     if row.pinned:
         facts.append("pinned")
@@ -124,7 +142,11 @@ def session_row(row: SessionInfo, width: int, now: float, *, current: bool) -> R
         facts.append("deleted")
     if current:
         facts.append("open")
-    lines = [head, Content.styled("  " + line_within(" · ".join(facts), width - 2), "$muted-text")]
+    state = Content.styled(" · ".join(states), f"bold {style}")
+    between = " · " if states else ""
+    room = width - 2 - width_of(" · ".join(states)) - len(between)
+    second = Content("  ") + state + Content.styled(between + line_within(" · ".join(facts), room), "$muted-text")
+    lines = [head, second]
     if row.snippet:
         lines.append(snippet(row.snippet, width - 2))
     return Row(row.id, Content("\n").join(lines))
@@ -164,6 +186,8 @@ LIST_KEYS = (
 )
 
 
+LOOK_S = 0.5
+"""How often the list looks what the open sessions do."""
 RENAME_KEYS = (("enter", "rename"),)
 
 
@@ -183,6 +207,11 @@ class Sessions(SearchSheet[str]):
         self._rows: dict[str, SessionInfo] = {}
         self._renaming: str | None = None
         self._gone: list[str] = []
+        self._doing: dict[str, Activity] = {}
+
+    def on_mount(self) -> None:
+        """Look regularly what the open sessions do."""
+        self.set_interval(LOOK_S, self._look)
 
     def inside(self) -> Sequence[Widget]:
         """Search above list and preview."""
@@ -211,11 +240,26 @@ class Sessions(SearchSheet[str]):
             self.note(error.message, "$error")
             return
         self._rows = {row.id: row for row in found}
-        width = max(20, self.row_list.size.width - 2)
-        here, now = self._services.chat.session_id, time.time()
-        self.row_list.show_rows([session_row(row, width, now, current=row.id == here) for row in found], at=at)
+        self._show_rows(at)
         self.note(count(len(found), "session"))
         self._preview()
+
+    def _show_rows(self, at: str | None = None) -> None:
+        """Show the sessions found, with what the open ones do now."""
+        width = max(20, self.row_list.size.width - 2)
+        doing = {row.id: row for row in self._services.sessions.open_sessions()}
+        self._doing = {name: row.activity for name, row in doing.items()}
+        here, now = self._services.chat.session_id, time.time()
+        rows = [
+            session_row(row, width, now, current=row.id == here, doing=doing.get(row.id)) for row in self._rows.values()
+        ]
+        self.row_list.show_rows(rows, at=at)
+
+    def _look(self) -> None:
+        """Follow what the open sessions do."""
+        doing = {row.id: row.activity for row in self._services.sessions.open_sessions()}
+        if doing != self._doing and self._rows:
+            self._show_rows()
 
     @work(exclusive=True, group="preview")
     async def _preview(self) -> None:
@@ -311,7 +355,10 @@ class Sessions(SearchSheet[str]):
             self.note("nothing to undo")
             return
         session = self._gone.pop()
-        await self._services.library.undelete(session)
+        try:
+            await self._services.library.undelete(session)
+        except PonderError as error:
+            self.show_error(error)
         self._search(session)
 
     @work(group="act")
@@ -324,6 +371,8 @@ class Sessions(SearchSheet[str]):
     async def _do(self, key: str, session: str) -> None:
         library = self._services.library
         if key == "d":
+            if any(row.id == session for row in self._services.sessions.working()):
+                raise UsageError("That session is running.", advice="Open it and press esc to stop it first.")
             await library.delete(session)
             self._gone.append(session)
             self.say("Deleted. Press u to undo.")

@@ -55,15 +55,17 @@ class Sheet(ModalScreen[R], Generic[R]):
     KEYS: ClassVar[Keys] = ()
     ESCAPE: ClassVar[str] = "close"
     """The label of escape."""
+    LAST_KEYS: ClassVar[Keys] = ()
+    """Named after escape, so that a narrow screen cuts them first."""
     SHAPE: ClassVar[str] = "-wide"
     """The sheet's class in the style sheet: -wide, -middle, -small or -page."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
         self.head = Static("", markup=False, classes="sheet-title")
         self._note = Static("", markup=False, classes="sheet-note")
         self._foot = Static("", markup=False, classes="sheet-keys")
-        self._keys: Keys = (*self.KEYS, ("esc", self.ESCAPE))
+        self._keys: Keys = (*self.KEYS, ("esc", self.ESCAPE), *self.LAST_KEYS)
 
     @property
     def ponder(self) -> PonderApp:
@@ -99,7 +101,7 @@ class Sheet(ModalScreen[R], Generic[R]):
     def show_keys(self, keys: Keys | None = None, escape: str | None = None) -> None:
         """Show these keys, or fit the current ones to the width."""
         if keys is not None:
-            self._keys = (*keys, ("esc", escape or self.ESCAPE))
+            self._keys = (*keys, ("esc", escape or self.ESCAPE), *self.LAST_KEYS)
         width = self._foot.size.width or self.app.size.width
         self._foot.update(keys_content(self._keys, width))
 

@@ -56,6 +56,8 @@ class SessionDraft:
         self._current_view = current_view
         """The session drawn last."""
         self._session = ""
+        self._left: set[str] = set()
+        """Sessions that the user has left in this window: their draft comes back without a message."""
 
     def keep(self) -> None:
         """Store the changed draft."""
@@ -77,12 +79,14 @@ class SessionDraft:
         kept = self._service.kept_draft(view.session)
         if kept or not carried:
             self._composer.put(self._composer.chips.recalled(kept))
-        if kept:
+        if kept and view.session not in self._left:
             self._ui_services.say("Draft restored.")
 
     def leave(self) -> None:
         """Store the draft when the session is left or the program ends."""
         self.keep()
+        self._composer.chips.remember(self._composer.text)  # images come back with it
+        self._left.add(self._session)
         if self._session and not is_begun(self._current_view()):
             self._service.keep_draft(self._session, "")
             self._service.remember_prompt(self._composer.chips.written_out(self._composer.text))
