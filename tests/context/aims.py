@@ -39,6 +39,7 @@ class Goal:
         has_tools: bool = True,
         compression: CompressionView | None = None,
         repair: frozenset[Repair] | None = None,
+        nudge: str = "",
     ) -> Outgoing:
         return select(
             turns,
@@ -50,6 +51,7 @@ class Goal:
             has_tools=has_tools,
             compression=compression,
             repair=repair,
+            nudge=nudge,
         )
 
     def with_facts(self, **changes: Any) -> Goal:

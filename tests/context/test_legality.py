@@ -152,6 +152,7 @@ def test_a_paused_answer_that_could_not_be_continued_keeps_the_end_of_the_reques
     failed = sent(budget.select(begun))
     assert failed[-1] == ("user", ["(continue)"])
     assert sent(budget.select(begun, turn("t2", user("u2", "on"))))[: len(failed)] == failed
+    assert sent(budget.select(begun, nudge="Answer now."))[: len(failed)] == failed
     # Where the request could end with the answer, nothing was added.
     assert sent(CLAUDE.select(begun, turn("t2", user("u2", "on"))))[-1] == ("user", ["on"])
 
