@@ -24,7 +24,7 @@ STARTING_S = tuple(step / 20 for step in range(1, 21))
 
 def ended_after(begin: Callable[[Terminal], None], home: Path, *, is_read: bool = True) -> float:
     """Milliseconds from the signal to the end."""
-    with Terminal(PONDER, environment(home), size=(100, 30)) as terminal:
+    with Terminal(PONDER, environment(home), size=(100, 30), started=True) as terminal:
         begin(terminal)
         signalled = time.perf_counter()
         terminal.signal(signal.SIGTERM)

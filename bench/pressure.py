@@ -151,7 +151,7 @@ def flooded(kind: str, piece: int, seconds: float, megabytes: float = float("inf
             f'base_url = "http://127.0.0.1:{server.port}/v1"\n',
             encoding="utf-8",
         )
-        with Terminal([sys.executable, "-m", "tui"], environment(home), parsed=False) as terminal:
+        with Terminal([sys.executable, "-m", "tui"], environment(home), parsed=False, started=True) as terminal:
             terminal.until(lambda: b"send" in terminal.raw, "the screen")
             terminal.type("go\r")
             database = home / "ponder" / "data" / "sessions.db"

@@ -35,7 +35,9 @@ def staged(contender: str, wish: dict[str, object], module: str = "bench.screens
         command = [sys.executable, "-m", module, contender, str(result), json.dumps(wish)]
         # Ours as the program starts it, Textual's as Textual comes.
         more = {"TEXTUAL_FPS": PAINTS_A_SECOND} if contender == "ours" else {}
-        with Terminal(command, environment(Path(folder), **more), size=(120, 40), parsed=False) as terminal:
+        with Terminal(
+            command, environment(Path(folder), **more), size=(120, 40), parsed=False, started=True
+        ) as terminal:
             keys = _watch(terminal, result.with_suffix(".go"), deadline=time.perf_counter() + 60)
             if not result.exists():
                 said = terminal.raw[-2000:].decode("utf-8", "replace")

@@ -28,7 +28,7 @@ def soak(home: Path, turns: int, every: int, seconds: float) -> list[dict[str, f
     """Ask until all is asked or time is up; what was held meanwhile."""
     rows: list[dict[str, float]] = []
     begun = time.monotonic()
-    with Terminal(PONDER, environment(home), size=(120, 40)) as terminal:
+    with Terminal(PONDER, environment(home), size=(120, 40), started=True) as terminal:
         terminal.wait_for("enter send")
         for turn in range(1, turns + 1):
             terminal.type(f"tell me about number {turn}\r")
