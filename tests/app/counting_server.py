@@ -22,7 +22,7 @@ def true_tokens(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ErrorResponse:
     """What it answers to one request."""
 
     text: str
@@ -31,7 +31,7 @@ class Reply:
 
 @dataclass
 class CountingServer:
-    replies: Sequence[Reply]
+    replies: Sequence[ErrorResponse]
     """One for each request, the last one for all others."""
     hidden: int = 0
     """Tokens of its own prompt."""

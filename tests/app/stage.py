@@ -16,7 +16,7 @@ from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
-from tui.app.session_storage import InMemorySessions, Storage, Stored, open_storage
+from tui.app.session_storage import InMemorySessions, Storage, StoredSession, open_storage
 from tui.bootstrap.program import build_program
 from tui.bus import Subscription
 from tui.domain.blocks import TextBlock
@@ -95,7 +95,7 @@ async def house(
     program.engine.start()
     try:
         current = OpenSession(program, storage, interactive=True)
-        left = Stored(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
+        left = StoredSession(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
         left = await storage.load(reopen) if reopen else left
         spec = first_spec(program, availability.ready())
         current.chosen_by_default = spec == DEMO and not named_model(program)

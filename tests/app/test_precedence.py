@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.stage import House, config, house
-from tui.app.session_storage import Stored
+from tui.app.session_storage import StoredSession
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel
 from tui.ui.chat.status_line import status_of
 
@@ -121,7 +121,7 @@ async def test_a_profile_is_saved_as_it_holds(tmp_path: Path) -> None:
 
 async def test_a_session_goes_on_at_its_level_unless_this_run_says_something_else(tmp_path: Path) -> None:
     config(tmp_path, LOW)
-    left = Stored(id="left", title="", spec=ModelSpec(provider="openai", model="gpt-5.5", asked=HIGH), turns=())
+    left = StoredSession(id="left", title="", spec=ModelSpec(provider="openai", model="gpt-5.5", asked=HIGH), turns=())
     for words, sent in [((), "high"), (("reasoning.effort=medium",), "medium")]:
         async with house(tmp_path, assignments=words) as h:
             await h.current.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.counting_server import CountingServer, Reply
+from tests.app.counting_server import CountingServer, ErrorResponse
 from tests.app.stage import House, config, house
 from tests.narrow import expect_some
 from tui.domain.usage import Part
@@ -39,7 +39,7 @@ async def test_the_rows_add_up_to_what_the_meter_says(tmp_path: Path, model: str
 
 
 async def test_they_agree_after_a_server_reported_its_count(tmp_path: Path) -> None:
-    with CountingServer([Reply("Hello!")], hidden=3_000) as server:
+    with CountingServer([ErrorResponse("Hello!")], hidden=3_000) as server:
         config(tmp_path, f'[providers.mine]\nwire = "openai-chat"\nbase_url = "{server.url}/v1"\nauth = "none"\n')
         async with house(tmp_path, model="mine/m", tools=True) as h:
             await h.say("hi")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.counting_server import CountingServer, Reply, true_tokens
+from tests.app.counting_server import CountingServer, ErrorResponse, true_tokens
 from tests.app.stage import House, config, house
 from tests.narrow import expect_some
 from tui.domain.events import CompressionFinished, CompressionStarted, Notice
@@ -38,7 +38,7 @@ async def errors_of(h: House, server: CountingServer, *prompts: str) -> list[flo
 
 @pytest.mark.parametrize("hidden", [0, 70, 2_148])
 async def test_a_short_first_exchange_does_not_scale_a_long_paste(tmp_path: Path, hidden: int) -> None:
-    with CountingServer([Reply("Hello!")], hidden=hidden) as server:
+    with CountingServer([ErrorResponse("Hello!")], hidden=hidden) as server:
         configure(tmp_path, server)
         async with house(tmp_path, model="mine/m") as h:
             await h.say("hi")
@@ -57,7 +57,7 @@ async def test_a_short_first_exchange_does_not_scale_a_long_paste(tmp_path: Path
 
 
 async def test_a_base_learned_in_one_session_holds_in_the_next(tmp_path: Path) -> None:
-    with CountingServer([Reply("Hello!")], hidden=900) as server:
+    with CountingServer([ErrorResponse("Hello!")], hidden=900) as server:
         configure(tmp_path, server)
         async with house(tmp_path, model="mine/m") as h:
             await h.say("hi")
@@ -73,7 +73,7 @@ async def test_a_base_learned_in_one_session_holds_in_the_next(tmp_path: Path) -
 async def test_whether_finished_thinking_counts_is_learned_from_the_reports(
     tmp_path: Path, counted: str, drops: bool
 ) -> None:
-    with CountingServer([Reply("Because.", THOUGHT)], hidden=40, drops_thinking=drops) as server:
+    with CountingServer([ErrorResponse("Because.", THOUGHT)], hidden=40, drops_thinking=drops) as server:
         configure(tmp_path, server, row=f'counted = "{counted}"\n')
         async with house(tmp_path, model="mine/m") as h:
             await errors_of(h, server, *FOUR[:2])
@@ -85,7 +85,7 @@ async def test_whether_finished_thinking_counts_is_learned_from_the_reports(
 
 
 async def test_thinking_that_an_unknown_server_may_drop_is_never_called_reported(tmp_path: Path) -> None:
-    with CountingServer([Reply("Because.", THOUGHT)]) as server:
+    with CountingServer([ErrorResponse("Because.", THOUGHT)]) as server:
         configure(tmp_path, server)
         async with house(tmp_path, model="mine/m") as h:
             errors = await errors_of(h, server, *FOUR)
@@ -97,7 +97,7 @@ async def test_thinking_that_an_unknown_server_may_drop_is_never_called_reported
 
 async def test_a_long_answer_is_anchored_at_its_reported_output(tmp_path: Path) -> None:
     odd = "zqxj vwkp bdfg hjkl " * 400
-    with CountingServer([Reply(odd)]) as server:
+    with CountingServer([ErrorResponse(odd)]) as server:
         configure(tmp_path, server)
         async with house(tmp_path, model="mine/m") as h:
             await h.say("Say something odd.")
@@ -108,7 +108,7 @@ async def test_a_long_answer_is_anchored_at_its_reported_output(tmp_path: Path) 
 
 
 async def test_tool_definitions_that_a_chat_template_leaves_out_are_not_weighed(tmp_path: Path) -> None:
-    with CountingServer([Reply("Hello!")]) as server:
+    with CountingServer([ErrorResponse("Hello!")]) as server:
         configure(tmp_path, server)
         async with house(tmp_path, model="mine/m", tools=True) as h:
             assert (await h.meter()).parts[Part.TOOLS] > 500

@@ -25,17 +25,17 @@ from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import PlanState, ThinkingLevel, ThinkingPlan
 from tui.providers.backend import ProviderBackend
-from tui.providers.http.deadlines import Limits
+from tui.providers.http.deadlines import RequestLimits
 from tui.providers.http.transport import Transport
 from tui.providers.keys import Keys
 
 WIRES = ("anthropic", "openai-responses", "openai-chat", "chat-openrouter", "gemini", "gemini-array", "ollama")
-BRISK = Limits(
+BRISK = RequestLimits(
     connect_s=5.0, write_s=0.6, header_s=1.0, private_header_s=1.0, idle_s=0.6, meaning_s=1.0, total_s=9.0,
     after_end_s=0.2,
 )  # fmt: skip
 """Short enough to be waited for, so only for servers that are to be given up: a busy machine pauses as long."""
-PATIENT = Limits(
+PATIENT = RequestLimits(
     connect_s=60.0, write_s=60.0, header_s=60.0, private_header_s=60.0, idle_s=60.0, meaning_s=60.0, total_s=120.0,
     after_end_s=0.2,
 )  # fmt: skip
@@ -107,7 +107,7 @@ class Client:
         self.backends: list[ProviderBackend] = []
         self.outcomes: list[Outcome] = []
 
-    def backend(self, limits: Limits = PATIENT, **transport: Any) -> ProviderBackend:
+    def backend(self, limits: RequestLimits = PATIENT, **transport: Any) -> ProviderBackend:
         transport = {"environ": {}, **transport}
         backend = ProviderBackend(self.keys, lambda: Transport(limits=limits, **transport), limits=limits)
         self.backends.append(backend)
@@ -120,7 +120,7 @@ class Client:
         *,
         asked: ChatRequest | None = None,
         backend: ProviderBackend | None = None,
-        limits: Limits = PATIENT,
+        limits: RequestLimits = PATIENT,
         at_most_s: float = PATIENCE_S,
         **changes: Any,
     ) -> Outcome:

@@ -21,7 +21,7 @@ from tests.key_canary import CANARY
 from tests.patience import PATIENCE_S
 from tests.providers.conftest import BRISK, PATIENT, WIRES, Client, request, where
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.http.deadlines import RESUMED, Deadlines, Limits
+from tui.providers.http.deadlines import RESUMED, Deadlines, RequestLimits
 
 SAY: Step = {"say": "text", "text": "one two three four five"}
 FULL: list[Step] = [{"say": "thinking", "text": "hm, let me see"}, SAY, {"end": 1}]
@@ -113,7 +113,7 @@ async def test_T05_an_answer_before_a_reset_during_the_upload_is_read(
     script: list[Step] = [{"status": status, "json": said}, {"rst": 1}]
     async with FaultServer([script], "openai-chat", tls=tls, read_body=False) as server:
         large = request("x" * 12_000_000)
-        outcome = await client.ask(server, "openai-chat", asked=large, limits=Limits(), at_most_s=100.0)
+        outcome = await client.ask(server, "openai-chat", asked=large, limits=RequestLimits(), at_most_s=100.0)
     assert outcome.error is not None
     assert (outcome.error.status, "Said before all came." in outcome.error.message) == (status, True)
 

@@ -13,10 +13,10 @@ import pytest
 from tests.fakes.clock import virtually
 from tests.providers.conftest import BRISK
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.http.deadlines import DeadlineExceeded, Deadlines, Limits
+from tui.providers.http.deadlines import DeadlineExceeded, Deadlines, RequestLimits
 from tui.providers.http.transport import MOST_AHEAD, ReadAhead
 
-UNHURRIED = Limits(idle_s=60, meaning_s=60, total_s=60, after_end_s=60)
+UNHURRIED = RequestLimits(idle_s=60, meaning_s=60, total_s=60, after_end_s=60)
 
 
 class Body:
@@ -56,7 +56,7 @@ def in_virtual_time(test: Callable[..., Coroutine[object, object, None]]) -> Cal
     return run
 
 
-def reading(body: Body, limits: Limits = UNHURRIED) -> ReadAhead:
+def reading(body: Body, limits: RequestLimits = UNHURRIED) -> ReadAhead:
     return ReadAhead(body, Deadlines(limits, "`host`"))
 
 
@@ -162,7 +162,7 @@ def let_go(waiting: asyncio.Future[None]) -> None:
 
 @pytest.mark.parametrize("limits", [replace(UNHURRIED, meaning_s=0.15), replace(UNHURRIED, total_s=0.15)])
 @in_virtual_time
-async def test_bytes_do_not_move_the_limits_of_meaning_and_of_all(limits: Limits) -> None:
+async def test_bytes_do_not_move_the_limits_of_meaning_and_of_all(limits: RequestLimits) -> None:
     loop = asyncio.get_running_loop()
     deadlines = Deadlines(limits, "`host`")
     began, waits, fault = loop.time(), 0, None

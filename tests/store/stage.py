@@ -23,7 +23,7 @@ from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.store.database import Database, StoreContext
 from tui.store.journal import StoredJournal
-from tui.store.leases import Holder, this_process
+from tui.store.leases import LeaseHolder, this_process
 from tui.store.library import StoredLibrary
 from tui.store.open_sessions import OpenSessions
 
@@ -50,7 +50,7 @@ class Stage:
 
     database: Database
     time: Time = field(default_factory=Time)
-    holder: Holder = field(default_factory=lambda: this_process("first"))
+    holder: LeaseHolder = field(default_factory=lambda: this_process("first"))
     conceal: Callable[[str], str] = str
 
     def __post_init__(self) -> None:

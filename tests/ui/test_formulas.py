@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import plain
-from tui.ui.markdown.tokens import Formula, Words, parse
+from tui.ui.markdown.tokens import Formula, Paragraph, parse
 
 INLINE = (
     r"\( e^{i\pi} + 1 = 0 \)",
@@ -74,7 +74,7 @@ def formulas(text: str) -> list[str]:
     for node in parse(text):
         if isinstance(node, Formula):
             found.append(node.source)
-        elif isinstance(node, Words):
+        elif isinstance(node, Paragraph):
             found.extend(run.text for run in node.runs if run.role == "math")
     return found
 

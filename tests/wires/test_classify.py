@@ -8,11 +8,13 @@ from tests.wires.error_bodies import OVERFLOWS, RATE_LIMITS
 from tui.domain.errors import ErrorKind
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import CAP, printable_error, provider_error, refused, reported_error
-from tui.wires.wire import Reply
+from tui.wires.wire import ErrorResponse
 
 
-def reply(status: int, body: bytes, **headers: str) -> Reply:
-    return Reply(status=status, headers={key.replace("_", "-"): value for key, value in headers.items()}, body=body)
+def reply(status: int, body: bytes, **headers: str) -> ErrorResponse:
+    return ErrorResponse(
+        status=status, headers={key.replace("_", "-"): value for key, value in headers.items()}, body=body
+    )
 
 
 @pytest.mark.parametrize(("status", "code", "message"), OVERFLOWS)

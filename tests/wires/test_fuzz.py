@@ -21,7 +21,7 @@ from tui.wires.framing.body import BodyReader
 from tui.wires.framing.json_frames import JsonArrayFramer, NdjsonFramer
 from tui.wires.framing.sse import SseFramer
 from tui.wires.json_text import dumps
-from tui.wires.wire import Reply, wire_named
+from tui.wires.wire import ErrorResponse, wire_named
 
 pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
 OWN = {wire: [case.body for case in own_cases() if case.wire == wire] for wire in WIRES}
@@ -105,13 +105,13 @@ def test_json_of_any_shape_raises_nothing_of_another_class(wire, values):
     for text in texts:
         with contextlib.suppress(ProviderError):
             one.decoder(Quirks()).feed_whole(text)
-        assert isinstance(one.refusal(Reply(status=400, headers={}, body=text)), ProviderError)
+        assert isinstance(one.refusal(ErrorResponse(status=400, headers={}, body=text)), ProviderError)
 
 
 @pytest.mark.parametrize("wire", WIRES)
 @given(body=st.binary(max_size=300), status=st.integers(400, 599))
 def test_any_refusal_can_be_told(wire, body, status):
-    assert wire_named(wire).refusal(Reply(status=status, headers={}, body=body)).message
+    assert wire_named(wire).refusal(ErrorResponse(status=status, headers={}, body=body)).message
 
 
 @pytest.mark.parametrize("name", FRAMERS)

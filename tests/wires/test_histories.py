@@ -24,7 +24,7 @@ from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.messages import Origin, Turn, WireName
 from tui.domain.request import ChatRequest, Outgoing, ToolSchema
 from tui.domain.thinking import ReasoningRules
-from tui.wires.wire import Encoded, wire_named
+from tui.wires.wire import EncodedRequest, wire_named
 
 TOOLS = tuple(
     ToolSchema(
@@ -70,10 +70,10 @@ class Goal:
         tools = TOOLS if with_tools else ()
         return ChatRequest(model=self.facts.id, outgoing=outgoing, plan=made, system="Be brief.", tools=tools)
 
-    def encoded(self, request: ChatRequest) -> Encoded:
+    def encoded(self, request: ChatRequest) -> EncodedRequest:
         return wire_named(self.facts.wire).encode(request, self.quirks)
 
-    def problems(self, encoded: Encoded, body: dict[str, Any]) -> list[str]:
+    def problems(self, encoded: EncodedRequest, body: dict[str, Any]) -> list[str]:
         validator = importlib.import_module(f"tests.validators.{VALIDATORS[self.facts.wire]}")
         problems: Callable[..., list[str]] = validator.problems
         match self.facts.wire:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.open_session import OpenSession
 from tui.app.recording_backend import on_the_wire
-from tui.app.session_storage import Stored
+from tui.app.session_storage import StoredSession
 from tui.bus import Subscription
 from tui.catalog.model_spec import parse_asked, parse_spec, split_asked
 from tui.domain.blocks import Block, TextBlock
@@ -157,7 +157,7 @@ class ChatService:
         position = (names.index(turn_id) + step) % len(names)
         spec, session = current.spec, current.session_id
         view = current.session.view()
-        stored = Stored(
+        stored = StoredSession(
             id=session,
             title=view.title,
             spec=spec,

@@ -8,7 +8,7 @@ from tui.catalog.catalog import Catalog
 from tui.catalog.model_spec import parse_spec
 from tui.domain.thinking import IncludeInContext, ReasoningFormat, ReasoningRules, StripPolicy
 from tui.engine.settings import EngineSettings
-from tui.providers.http.deadlines import Limits
+from tui.providers.http.deadlines import RequestLimits
 from tui.settings.layers import Layers
 from tui.settings.schema import Settings
 
@@ -61,9 +61,9 @@ def _cache_ttl(settings: Settings, *, interactive: bool) -> str:
     return "5m" if settings.tools.enabled else "off"
 
 
-def network_limits(layers: Layers) -> Limits:
+def network_limits(layers: Layers) -> RequestLimits:
     """The ``network`` settings as limits of a request."""
-    limits = Limits(
+    limits = RequestLimits(
         connect_s=_seconds(layers, "network.connectTimeout"),
         meaning_s=_seconds(layers, "network.idleTimeout"),
         allow_http=layers.value("network.allowHttp") is True,

@@ -15,7 +15,7 @@ from tui.app.background_sessions import BackgroundSessions, OpenedSession
 from tui.app.engine_settings import engine_settings
 from tui.app.ids import new_id
 from tui.app.program import Program
-from tui.app.session_storage import Storage, Stored
+from tui.app.session_storage import Storage, StoredSession
 from tui.catalog.facts import ModelFacts, Target
 from tui.catalog.model_spec import parse_spec, require_asked, split_asked
 from tui.catalog.plan import PLAN_KEYS, plan, plan_options, unsaid_level
@@ -93,7 +93,7 @@ class OpenSession:
 
         return key_choices(self.program, target, error, on_screen=self._interactive)
 
-    def start(self, spec: ModelSpec, stored: Stored | None = None, *, private: bool = False) -> None:
+    def start(self, spec: ModelSpec, stored: StoredSession | None = None, *, private: bool = False) -> None:
         """Open a new session, or a stored one, in place of the one before, which it does not close.
 
         A headless run drives the session itself.
@@ -109,7 +109,7 @@ class OpenSession:
         for notice in self._new_notices():  # reported by the storage meanwhile
             self.session.announce(notice)
 
-    def _start(self, spec: ModelSpec, stored: Stored | None, *, private: bool) -> OpenedSession:
+    def _start(self, spec: ModelSpec, stored: StoredSession | None, *, private: bool) -> OpenedSession:
         if stored is not None and not self._started:
             stored = apply_command_line(self.program, stored)
         self._started = True
@@ -145,7 +145,7 @@ class OpenSession:
 
     # Sessions side by side
 
-    async def replace(self, spec: ModelSpec, stored: Stored | None = None, *, private: bool = False) -> None:
+    async def replace(self, spec: ModelSpec, stored: StoredSession | None = None, *, private: bool = False) -> None:
         """Put a new or stored session on the screen; the one before goes on in the background while it works."""
         left = self._leave()
         self.start(spec, stored, private=private)
@@ -244,7 +244,7 @@ class OpenSession:
         """The level or budget in use."""
         return self.spec.asked if self.spec.asked is not None else ThinkingLevel.MED
 
-    def _find_level(self, stored: Stored | None) -> None:
+    def _find_level(self, stored: StoredSession | None) -> None:
         """Choose a level if the model name had none. A stored level overrides config.toml, not the command line."""
         unsaid = unsaid_level({name: self.layers.value(name) for name in ("reasoning.enabled", *IN_PLACE_OF_LEVELS)})
         left = stored is not None and stored.spec is not None
@@ -374,7 +374,7 @@ def _belongs_to_session(name: str) -> bool:
     return name.partition(".")[0] in SESSION_SECTIONS
 
 
-def apply_command_line(program: Program, stored: Stored) -> Stored:
+def apply_command_line(program: Program, stored: StoredSession) -> StoredSession:
     """Override the stored model, level and settings with those of the command line."""
     options = program.options
     spec = stored.spec

@@ -16,7 +16,7 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.request import ChatRequest
 from tui.domain.stream import StreamEvent
-from tui.providers.http.deadlines import Limits
+from tui.providers.http.deadlines import RequestLimits
 
 if TYPE_CHECKING:
     from tui.providers.backend import ProviderBackend
@@ -54,7 +54,7 @@ class RecordedExchange:
 class RecordingBackend:
     """Implements ``Backend``: forwards to the real one and records the last exchange of each session."""
 
-    def __init__(self, open_backend: Callable[[], ProviderBackend], limits: Callable[[], Limits]) -> None:
+    def __init__(self, open_backend: Callable[[], ProviderBackend], limits: Callable[[], RequestLimits]) -> None:
         """``open_backend`` is called with the first request, so that wires and transport load late.
 
         ``limits`` returns the current ``network`` limits; a request uses those in force when it starts.

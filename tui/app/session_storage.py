@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredSession:
     """A stored session, ready to be opened."""
 
     id: str
@@ -78,7 +78,7 @@ class Storage(Protocol):
         """The requests of all sessions since a Unix time, oldest first."""
         ...
 
-    async def load(self, session: str) -> Stored:
+    async def load(self, session: str) -> StoredSession:
         """Load a session. If another window has it open, this returns a fork."""
         ...
 
@@ -98,7 +98,7 @@ class Storage(Protocol):
         """The turns with the same parent, including this one, oldest first."""
         ...
 
-    async def activate(self, session: str, turn_id: str) -> Stored:
+    async def activate(self, session: str, turn_id: str) -> StoredSession:
         """Switch to the branch of this turn and load it."""
         ...
 
@@ -186,11 +186,11 @@ class InMemorySessions:
     def journal(self, session: str, model: str) -> Journal:
         return self._sessions.setdefault(session, _InMemorySession())
 
-    async def load(self, session: str) -> Stored:
+    async def load(self, session: str) -> StoredSession:
         kept = self._sessions.get(session)
         if kept is None:
             raise UsageError("That session is no longer stored.")
-        return Stored(
+        return StoredSession(
             id=session,
             title="",
             spec=kept.spec,
@@ -222,7 +222,7 @@ class InMemorySessions:
         """Other branches are not stored."""
         return (turn_id,)
 
-    async def activate(self, session: str, turn_id: str) -> Stored:
+    async def activate(self, session: str, turn_id: str) -> StoredSession:
         return await self.load(session)
 
     async def latest(self) -> str | None:

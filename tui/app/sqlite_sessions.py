@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui.app.ids import new_id
-from tui.app.session_storage import Stored
+from tui.app.session_storage import StoredSession
 from tui.domain.errors import StoreError, UsageError
 from tui.domain.thinking import ModelSpec
 from tui.engine.budget import Ledger
@@ -112,7 +112,7 @@ class SqliteSessions:
     def journal(self, session: str, model: str) -> Journal:
         return self._journal
 
-    async def load(self, session: str) -> Stored:
+    async def load(self, session: str) -> StoredSession:
         """Load a session, or a fork of it if another window has it open."""
         name = await self._library.resolve(session)
         loaded = await self._open_sessions.load(name)
@@ -143,7 +143,7 @@ class SqliteSessions:
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
         return await self._open_sessions.siblings(session, turn_id)
 
-    async def activate(self, session: str, turn_id: str) -> Stored:
+    async def activate(self, session: str, turn_id: str) -> StoredSession:
         return stored_from(await self._open_sessions.activate(session, turn_id))
 
     async def aclose(self) -> None:
@@ -154,8 +154,8 @@ class SqliteSessions:
         self._database.close()
 
 
-def stored_from(loaded: LoadedSession, notice: str = "") -> Stored:
-    return Stored(
+def stored_from(loaded: LoadedSession, notice: str = "") -> StoredSession:
+    return StoredSession(
         id=loaded.id,
         title=loaded.title,
         spec=loaded.spec,

@@ -13,7 +13,7 @@ from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
-from tui.app.session_storage import InMemorySessions, Storage, Stored, open_storage
+from tui.app.session_storage import InMemorySessions, Storage, StoredSession, open_storage
 from tui.bootstrap.program import build_program
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
@@ -91,13 +91,13 @@ def _why_demo(availability: ProviderAvailability) -> str:
     return f"the demo answers: no key and no model server was found. To ask a model, {how}."
 
 
-def _stored(storage: Storage, args: argparse.Namespace) -> Stored | None:
+def _stored(storage: Storage, args: argparse.Namespace) -> StoredSession | None:
     """The session to continue: the named one or the last one."""
     named = args.resume if args.session is None else args.session
     if named is None and not args.go_on:
         return None
 
-    async def find() -> Stored | None:
+    async def find() -> StoredSession | None:
         session = await storage.latest() if named is None else named
         return None if session is None else await storage.load(session)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui.app.open_session import OpenSession
     from tui.app.program import Program
     from tui.app.services import AppServices
-    from tui.app.session_storage import Storage, Stored
+    from tui.app.session_storage import Storage, StoredSession
     from tui.ui.app import PonderApp
 
 
@@ -133,7 +133,7 @@ async def _end(current: OpenSession, storage: Storage) -> None:
     await storage.aclose()
 
 
-async def _stored(program: Program, storage: Storage, resume: str | None, *, latest: bool) -> Stored | None:
+async def _stored(program: Program, storage: Storage, resume: str | None, *, latest: bool) -> StoredSession | None:
     if resume is not None:
         return await storage.load(resume)
     if not latest:

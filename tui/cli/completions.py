@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class ParserOption:
     """An option of the command line."""
 
     names: tuple[str, ...]
@@ -79,29 +79,29 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class ParserLevel:
     """A parser: its options, its positional words and its subcommands."""
 
-    options: tuple[Option, ...] = ()
+    options: tuple[ParserOption, ...] = ()
     words: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     """Kinds of dynamic words for its positional arguments."""
-    below: dict[str, tuple[str, Level]] = field(default_factory=dict)
+    below: dict[str, tuple[str, ParserLevel]] = field(default_factory=dict)
     """Command to its help and its level."""
 
-    def walk(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Level]]:
+    def walk(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], ParserLevel]]:
         """Yield the level and all below it, with their paths."""
         yield path, self
         for name, (_, inner) in self.below.items():
             yield from inner.walk((*path, name))
 
 
-def level(parser: argparse.ArgumentParser, settings: tuple[str, ...]) -> Level:
+def level(parser: argparse.ArgumentParser, settings: tuple[str, ...]) -> ParserLevel:
     """The tree of a parser; ``settings`` complete KEY=VALUE arguments."""
-    options: list[Option] = []
+    options: list[ParserOption] = []
     words: list[str] = []
     kinds: list[str] = []
-    below: dict[str, tuple[str, Level]] = {}
+    below: dict[str, tuple[str, ParserLevel]] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
@@ -112,7 +112,7 @@ def level(parser: argparse.ArgumentParser, settings: tuple[str, ...]) -> Level:
             names = tuple(action.option_strings)
             takes = action.nargs != 0
             options.append(
-                Option(
+                ParserOption(
                     names=names,
                     help=action.help or "",
                     values=_values(action, settings),
@@ -123,7 +123,7 @@ def level(parser: argparse.ArgumentParser, settings: tuple[str, ...]) -> Level:
         else:
             words.extend(_values(action, settings))
             kinds.append(_kind(action))
-    return Level(options=tuple(options), words=tuple(words), kinds=tuple(filter(None, kinds)), below=below)
+    return ParserLevel(options=tuple(options), words=tuple(words), kinds=tuple(filter(None, kinds)), below=below)
 
 
 def _kind(action: argparse.Action) -> str:
@@ -139,7 +139,7 @@ def _values(action: argparse.Action, settings: tuple[str, ...]) -> tuple[str, ..
     return settings if named == {"KEY=VALUE"} else ()
 
 
-def bash(tree: Level) -> str:
+def bash(tree: ParserLevel) -> str:
     """A shell function that reads the words before the cursor.
 
     Bash splits words at ``=`` and ``:``, which occur in models and settings: the parts are joined first, and the part
@@ -185,7 +185,7 @@ _ponder() {{
 complete -F _ponder ponder"""
 
 
-def _bash_values(tree: Level) -> Iterator[str]:
+def _bash_values(tree: ParserLevel) -> Iterator[str]:
     seen: set[tuple[str, ...]] = set()
     for _, here in tree.walk():
         for option in here.options:
@@ -203,12 +203,12 @@ def _bash_values(tree: Level) -> Iterator[str]:
                 yield f"    {names}) _ponder_offer {how}; return ;;"
 
 
-def zsh(tree: Level) -> str:
+def zsh(tree: ParserLevel) -> str:
     """Zsh uses the bash completion through bashcompinit."""
     return f"autoload -U +X bashcompinit && bashcompinit\n{bash(tree)}"
 
 
-def fish(tree: Level) -> str:
+def fish(tree: ParserLevel) -> str:
     """One line for every option and command, with its help."""
     lines = ["complete -c ponder -f"]
     for path, here in tree.walk():
@@ -222,7 +222,7 @@ def fish(tree: Level) -> str:
     return "\n".join(lines)
 
 
-def _fish_condition(path: Sequence[str], here: Level) -> str:
+def _fish_condition(path: Sequence[str], here: ParserLevel) -> str:
     if not path:
         return " -n __fish_use_subcommand"
     seen = "; and ".join(f"__fish_seen_subcommand_from {name}" for name in path)
@@ -234,7 +234,7 @@ def _fish_words(kind: str) -> str:
     return f"(ponder completions --words {kind} --typed=(commandline -ct) 2>/dev/null)"
 
 
-def _fish_option(option: Option, where: str) -> str:
+def _fish_option(option: ParserOption, where: str) -> str:
     names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
     value = " -r" if option.takes_value else ""
     if option.values == (FILES,):

@@ -17,7 +17,7 @@ from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
-from tui.app.session_storage import InMemorySessions, Stored
+from tui.app.session_storage import InMemorySessions, StoredSession
 from tui.bootstrap.program import build_program
 from tui.catalog.catalog import effective_quirks
 from tui.catalog.model_spec import parse_spec
@@ -281,13 +281,13 @@ def _measured(args: argparse.Namespace) -> MeasuredConversation:
     )
 
 
-def _stored(args: argparse.Namespace, program: Program) -> Stored | None:
+def _stored(args: argparse.Namespace, program: Program) -> StoredSession | None:
     if args.file is not None:
         return _from_file(args.file, program)
     return _from_store(args.session, program) if args.session is not None else None
 
 
-def _from_file(path: Path, program: Program) -> Stored:
+def _from_file(path: Path, program: Program) -> StoredSession:
     """The conversation in a file; its system text and tools replace the user's."""
     stamps = RecordedOrigins(program.catalog, None)
     conversation = read_conversation(path, stamps.of)
@@ -297,7 +297,7 @@ def _from_file(path: Path, program: Program) -> Stored:
         layers = program.layers.with_value(Layer.COMMAND_LINE, "generation.system", conversation.system)
         program.in_force.layers = layers
     turns = tuple(_priced(turn, program) for turn in conversation.turns)
-    return Stored(id=path.name, title="", spec=None, turns=turns)
+    return StoredSession(id=path.name, title="", spec=None, turns=turns)
 
 
 def _priced(turn: Turn, program: Program) -> Turn:
@@ -315,7 +315,7 @@ def _spec_of(origin: Origin) -> ModelSpec:
     return ModelSpec(provider=origin.provider, model=origin.model)
 
 
-def _from_store(name: str, program: Program) -> Stored:
+def _from_store(name: str, program: Program) -> StoredSession:
     """A stored session, opened read-only; its own settings are in the session layer."""
     from tui.app.sqlite_sessions import stored_from
     from tui.store.database import Database, StoreContext

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tui.domain.errors import PonderError
 
 
-class Entry:
+class CommandEntry:
     """A row of the command table."""
 
     __slots__ = ("help", "module")
@@ -38,17 +38,19 @@ class Entry:
 
 
 COMMANDS = {
-    "plan": Entry("tui.cli.plan", "print what is sent to control a model's thinking"),
-    "price": Entry("tui.cli.price", "print what a request costs"),
-    "cost": Entry("tui.cli.cost", "print what was spent, by day, model or session"),
-    "models": Entry("tui.cli.models", "list the models in the catalogue"),
-    "auth": Entry("tui.cli.auth", "save, list and remove providers' keys"),
-    "sessions": Entry("tui.cli.sessions", "list, search, show, export, import and delete sessions"),
-    "context": Entry("tui.cli.context", "print the size of the next request, what is sent and not sent, and why"),
-    "themes": Entry("tui.cli.themes", "list the themes"),
-    "doctor": Entry("tui.cli.doctor", "check versions, terminal, paths, providers and database"),
-    "completions": Entry("tui.cli.completions", "print a completion script for bash, zsh or fish"),
-    "wire": Entry("tui.cli.wire", "decode recorded responses and encode conversations"),
+    "plan": CommandEntry("tui.cli.plan", "print what is sent to control a model's thinking"),
+    "price": CommandEntry("tui.cli.price", "print what a request costs"),
+    "cost": CommandEntry("tui.cli.cost", "print what was spent, by day, model or session"),
+    "models": CommandEntry("tui.cli.models", "list the models in the catalogue"),
+    "auth": CommandEntry("tui.cli.auth", "save, list and remove providers' keys"),
+    "sessions": CommandEntry("tui.cli.sessions", "list, search, show, export, import and delete sessions"),
+    "context": CommandEntry(
+        "tui.cli.context", "print the size of the next request, what is sent and not sent, and why"
+    ),
+    "themes": CommandEntry("tui.cli.themes", "list the themes"),
+    "doctor": CommandEntry("tui.cli.doctor", "check versions, terminal, paths, providers and database"),
+    "completions": CommandEntry("tui.cli.completions", "print a completion script for bash, zsh or fish"),
+    "wire": CommandEntry("tui.cli.wire", "decode recorded responses and encode conversations"),
 }
 """Name → module, in the order of ``ponder --help``."""
 
@@ -170,7 +172,7 @@ def _only_options(arguments: list[str]) -> argparse.Namespace | None:
         return None
 
 
-def _load(entry: Entry) -> ModuleType:
+def _load(entry: CommandEntry) -> ModuleType:
     """The command's module. It defines ``add_arguments(parser)`` and ``run(args)``, which returns the exit code."""
     return importlib.import_module(entry.module)
 

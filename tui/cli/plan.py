@@ -18,7 +18,7 @@ from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
 from tui.providers.redacted_request import shown_url
 
 
-class Planned(NamedTuple):
+class PlannedModel(NamedTuple):
     """A plan and the model it is for."""
 
     facts: ModelFacts
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def planned_for(args: argparse.Namespace, mine: UserCatalog) -> Planned:
+def planned_for(args: argparse.Namespace, mine: UserCatalog) -> PlannedModel:
     """The plan for the arguments, with this user's catalogue and settings."""
     spec = parse_spec(args.name, mine.catalog)
     mine.require_right_rows(spec)
@@ -74,7 +74,7 @@ def planned_for(args: argparse.Namespace, mine: UserCatalog) -> Planned:
     if asked is None:
         asked = _configured_level(mine)
         asked = unsaid_level(values) if asked is None else asked
-    return Planned(facts, plan(facts, mine.catalog.provider(spec.provider), asked, **options))
+    return PlannedModel(facts, plan(facts, mine.catalog.provider(spec.provider), asked, **options))
 
 
 def _configured_level(mine: UserCatalog) -> Asked | None:
@@ -82,7 +82,7 @@ def _configured_level(mine: UserCatalog) -> Asked | None:
     return split_asked(str({**mine.values, **mine.assignments}.get("model") or ""))[1]
 
 
-def _as_json(planned: Planned) -> str:
+def _as_json(planned: PlannedModel) -> str:
     facts, made = planned
     return json.dumps(
         {
@@ -100,7 +100,7 @@ def _as_json(planned: Planned) -> str:
     )
 
 
-def _as_text(planned: Planned, mine: UserCatalog) -> str:
+def _as_text(planned: PlannedModel, mine: UserCatalog) -> str:
     facts, made = planned
     provider = mine.catalog.provider(facts.provider)
     lines = [

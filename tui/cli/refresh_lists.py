@@ -16,7 +16,7 @@ from tui.catalog.facts import AuthStyle, ProviderFacts
 from tui.cli.user_catalog import print_messages
 from tui.domain.errors import PonderError, ProviderError
 from tui.providers.backend import transport_maker
-from tui.providers.http.deadlines import Limits
+from tui.providers.http.deadlines import RequestLimits
 from tui.providers.keys import Keys
 from tui.providers.model_discovery import Discovery
 from tui.providers.model_lists import MODELS_DEV, ListCache, ModelList
@@ -29,10 +29,10 @@ WORDS = (EVERYTHING, MODELS_DEV)
 
 def refresh_lists(catalog: Catalog, asked: str, *, allow_http: bool = False) -> bool:
     """Refresh one provider, or ("") all that can be asked; prints the outcome on stderr. True if any list arrived."""
-    return asyncio.run(_refresh(catalog, asked, Limits(allow_http=allow_http)))
+    return asyncio.run(_refresh(catalog, asked, RequestLimits(allow_http=allow_http)))
 
 
-async def _refresh(catalog: Catalog, asked: str, limits: Limits) -> bool:
+async def _refresh(catalog: Catalog, asked: str, limits: RequestLimits) -> bool:
     paths = find_paths(os.environ)
     keys, cache = Keys(paths.credentials_file), ListCache(paths.cache)
     make_transport = transport_maker(limits=limits, environ=os.environ)

@@ -25,7 +25,7 @@ from tui.domain.messages import WireName
 from tui.domain.printable import one_line
 from tui.domain.request import ChatRequest
 from tui.domain.stream import ProviderRemark, ResponseFinished, ResponseStarted, StreamEvent, UsageReported
-from tui.providers.http.deadlines import Limits
+from tui.providers.http.deadlines import RequestLimits
 from tui.providers.http.request import HttpRequest, http_request, limits_for, other_header, with_version
 from tui.providers.keys import FoundKey, Keys
 from tui.providers.redaction import Secret, config_secrets
@@ -33,7 +33,7 @@ from tui.wires.errors.body import page_title
 from tui.wires.errors.classify import refused
 from tui.wires.framing.body import BodyReader
 from tui.wires.json_text import loads
-from tui.wires.wire import Encoded, Reply, wire_named
+from tui.wires.wire import EncodedRequest, ErrorResponse, wire_named
 
 if TYPE_CHECKING:
     from tui.providers.http.transport import HttpResponse, Transport
@@ -83,10 +83,12 @@ _SAYS_MODEL = lazy_regex(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
 class ProviderBackend:
     """Sends requests to any provider. It must be used on one event loop only."""
 
-    def __init__(self, keys: Keys, make_transport: Callable[[], Transport], *, limits: Limits | None = None) -> None:
+    def __init__(
+        self, keys: Keys, make_transport: Callable[[], Transport], *, limits: RequestLimits | None = None
+    ) -> None:
         self._keys = keys
         self._make_transport = make_transport
-        self.limits = limits or Limits()
+        self.limits = limits or RequestLimits()
         """The limits; a change applies from the next request."""
         self._transport: Transport | None = None
         self._found_at: dict[tuple[str, str], ProviderFacts] = {}
@@ -233,7 +235,7 @@ def _suspect_thinking(error: ProviderError, target: Target, request: ChatRequest
         error.kind, error.code = ErrorKind.INVALID_SIGNATURE, NOT_TAKEN
 
 
-def _without_fields(encoded: Encoded, names: frozenset[str]) -> Encoded:
+def _without_fields(encoded: EncodedRequest, names: frozenset[str]) -> EncodedRequest:
     if names.isdisjoint(encoded.body):
         return encoded
     return replace(encoded, body={name: value for name, value in encoded.body.items() if name not in names})
@@ -243,10 +245,12 @@ def _quirks(target: Target) -> Quirks:
     return effective_quirks(target.provider, target.facts)
 
 
-async def _raise_for_status(target: Target, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
+async def _raise_for_status(target: Target, answer: HttpResponse, limits: RequestLimits, sent: EncodedRequest) -> None:
     """Raise the wire's ProviderError for an HTTP error status."""
     if not 200 <= answer.status < 300:
-        reply = Reply(status=answer.status, headers=answer.headers, body=await answer.first_bytes(limits.error_bytes))
+        reply = ErrorResponse(
+            status=answer.status, headers=answer.headers, body=await answer.first_bytes(limits.error_bytes)
+        )
         if page_title(reply.body) is not None:
             raise refused(reply)  # an HTML page comes from a proxy or portal, not from the provider
         from tui.providers.refused_field import name_refused_field
@@ -269,7 +273,9 @@ def _warnings(headers: Mapping[str, str]) -> Iterator[str]:
             yield "The provider says this model or API is deprecated."
 
 
-async def _batches(target: Target, answer: HttpResponse, limits: Limits) -> AsyncGenerator[Sequence[StreamEvent], None]:
+async def _batches(
+    target: Target, answer: HttpResponse, limits: RequestLimits
+) -> AsyncGenerator[Sequence[StreamEvent], None]:
     wire = wire_named(target.facts.wire)
     decoder = wire.decoder(_quirks(target))
     reader = BodyReader(wire, decoder, answer.headers.get("content-type"))
@@ -324,7 +330,7 @@ def _closing_events(
 
 def transport_maker(
     *,
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
     environ: Mapping[str, str] | None = None,
     plain_http: Collection[str] = (),
     demo_speed: float = 1.0,
@@ -345,7 +351,7 @@ def transport_maker(
 def open_backend(
     keys: Keys,
     *,
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
     environ: Mapping[str, str] | None = None,
     plain_http: Collection[str] = (),
     demo_speed: float = 1.0,

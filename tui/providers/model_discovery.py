@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from tui import __version__
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError
-from tui.providers.http.deadlines import Limits
+from tui.providers.http.deadlines import RequestLimits
 from tui.providers.http.request import HttpRequest, http_request, other_header, with_version
 from tui.providers.keys import FoundKey, Keys
 from tui.providers.model_lists import MODELS_DEV, ListCache, ModelList, Rows, models_dev_rows, ollama_row, rows_from
 from tui.wires.errors.classify import refused
 from tui.wires.json_text import loads, text
-from tui.wires.wire import Encoded, Reply
+from tui.wires.wire import EncodedRequest, ErrorResponse
 
 if TYPE_CHECKING:
     from tui.providers.http.transport import Transport
@@ -33,7 +33,7 @@ _PATHS = {
     "gemini": "/models?pageSize=1000",
     "ollama": "/api/tags",
 }
-_LIMITS = Limits(header_s=20.0, private_header_s=5.0, idle_s=20.0, total_s=60.0, stream_bytes=LARGEST_LIST)
+_LIMITS = RequestLimits(header_s=20.0, private_header_s=5.0, idle_s=20.0, total_s=60.0, stream_bytes=LARGEST_LIST)
 
 
 class Discovery:
@@ -151,13 +151,13 @@ class Discovery:
         body: dict[str, object] | None = None,
     ) -> object:
         plain = replace(provider, paths={})
-        request = http_request(plain, Encoded(path=path, body=body or {}, method="POST" if body else "GET"), key)
+        request = http_request(plain, EncodedRequest(path=path, body=body or {}, method="POST" if body else "GET"), key)
         if body is None:
             request = HttpRequest(url=request.url, headers=_versioned(request.headers, provider), method="GET")
         async with transport.open(request, limits=_LIMITS) as answer:
             content = await answer.whole(LARGEST_LIST)
             if not 200 <= answer.status < 300:
-                raise refused(Reply(status=answer.status, headers=answer.headers, body=content))
+                raise refused(ErrorResponse(status=answer.status, headers=answer.headers, body=content))
         return loads(content)
 
 
@@ -190,7 +190,7 @@ def _next_page(kind: str, body: object) -> str:
 
 MODELS_DEV_URL = "https://models.dev/api.json"
 LARGEST_MODELS_DEV = 32 * 1024 * 1024
-_MODELS_DEV_LIMITS = Limits(header_s=20.0, idle_s=20.0, total_s=120.0, stream_bytes=LARGEST_MODELS_DEV)
+_MODELS_DEV_LIMITS = RequestLimits(header_s=20.0, idle_s=20.0, total_s=120.0, stream_bytes=LARGEST_MODELS_DEV)
 
 
 async def refresh_models_dev(

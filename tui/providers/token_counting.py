@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 from tui.wires.json_text import whole
-from tui.wires.wire import Encoded
+from tui.wires.wire import EncodedRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountingEndpoint:
     """The counting endpoint of one wire: its request, made from the real one, and the result's field."""
 
-    request: Callable[[Encoded], Encoded]
+    request: Callable[[EncodedRequest], EncodedRequest]
     answer: str
 
     def tokens(self, answer: object) -> int | None:
@@ -22,25 +22,25 @@ class CountingEndpoint:
         return whole(answer, self.answer)
 
 
-def _without(encoded: Encoded, path: str, *names: str) -> Encoded:
+def _without(encoded: EncodedRequest, path: str, *names: str) -> EncodedRequest:
     body = {name: value for name, value in encoded.body.items() if name not in names}
-    return Encoded(path=path, body=body, headers=encoded.headers)
+    return EncodedRequest(path=path, body=body, headers=encoded.headers)
 
 
-def _anthropic(encoded: Encoded) -> Encoded:
+def _anthropic(encoded: EncodedRequest) -> EncodedRequest:
     unknown = ("max_tokens", "stream", "temperature", "top_p", "top_k", "metadata", "stop_sequences")
     return _without(encoded, "/v1/messages/count_tokens", *unknown)
 
 
-def _responses(encoded: Encoded) -> Encoded:
+def _responses(encoded: EncodedRequest) -> EncodedRequest:
     unknown = ("stream", "store", "include", "max_output_tokens", "temperature", "top_p", "prompt_cache_key")
     return _without(encoded, "/responses/input_tokens", *unknown)
 
 
-def _gemini(encoded: Encoded) -> Encoded:
+def _gemini(encoded: EncodedRequest) -> EncodedRequest:
     model, _, _ = encoded.path.lstrip("/").partition(":")
     body: Mapping[str, object] = {"generateContentRequest": {**encoded.body, "model": model}}
-    return Encoded(path=f"/{model}:countTokens", body=body, headers=encoded.headers)
+    return EncodedRequest(path=f"/{model}:countTokens", body=body, headers=encoded.headers)
 
 
 COUNTERS = {

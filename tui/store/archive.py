@@ -66,7 +66,7 @@ class ArchivedTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
+class ArchivedSession:
     """A session as read from a file."""
 
     title: str
@@ -178,12 +178,12 @@ def _concealed(value: object, conceal: Callable[[str], str]) -> object:
             return value
 
 
-def parse_file(content: bytes) -> tuple[Archived, ...]:
+def parse_file(content: bytes) -> tuple[ArchivedSession, ...]:
     """Parse the conversations in a file of this or another program. Raises UsageError."""
     try:
         found = loads(content.decode("utf-8-sig"))
         if isinstance(found, dict) and found.get("format") == FORMAT:
-            conversations: tuple[Archived, ...] = (_read_session(found),)
+            conversations: tuple[ArchivedSession, ...] = (_read_session(found),)
         else:
             conversations = foreign_conversations(found)
     except UnicodeDecodeError:
@@ -195,7 +195,7 @@ def parse_file(content: bytes) -> tuple[Archived, ...]:
     return conversations
 
 
-def _read_session(found: Json) -> Archived:
+def _read_session(found: Json) -> ArchivedSession:
     version = found.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise Unreadable(f"version {version}, and this program knows {VERSION}")
@@ -213,7 +213,7 @@ def _read_session(found: Json) -> Archived:
     spec, view, settings = found.get("spec"), found.get("view"), found.get("settings")
     if isinstance(view, dict):
         summaries.view_from(view)
-    return Archived(
+    return ArchivedSession(
         title=text_of(found, "title", ""),
         turns=turns,
         head=head if isinstance(head, str) and head in names else (turns[-1].id if turns else None),
@@ -273,7 +273,7 @@ def objects(found: Json, name: str, default: list[object] | None = None) -> list
     return items
 
 
-def store(connection: sqlite3.Connection, archived: Archived, identity: str, now: float) -> str:
+def store(connection: sqlite3.Connection, archived: ArchivedSession, identity: str, now: float) -> str:
     """Store the session as a new one and return its id."""
     beginning = sessions.NewSession(id=identity, spec=archived.spec, settings=archived.settings, title=archived.title)
     session = sessions.ensure(connection, beginning, archived.created or now)
@@ -312,13 +312,13 @@ LONGEST = 1_000_000
 """Messages per conversation; stops the walk when a forged file contains a cycle."""
 
 
-def foreign_conversations(found: object) -> tuple[Archived, ...]:
+def foreign_conversations(found: object) -> tuple[ArchivedSession, ...]:
     """The conversations of an export that have messages, oldest first. Raises Unreadable if it is not one."""
     items = objects({"": found if isinstance(found, list) else [found]}, "")
     return tuple(found for item in reversed(items) if (found := _conversation(item)).turns)
 
 
-def _conversation(found: Json) -> Archived:
+def _conversation(found: Json) -> ArchivedSession:
     if isinstance(found.get("mapping"), dict):
         return _archived(_string(found, "title"), _chatgpt(found), found.get("create_time"))
     if isinstance(found.get("chat_messages"), list):
@@ -326,7 +326,7 @@ def _conversation(found: Json) -> Archived:
     raise Unreadable("it is neither a session of ponder nor an export of ChatGPT or Claude")
 
 
-def _archived(title: str, messages: Iterator[ArchivedMessage], created: object) -> Archived:
+def _archived(title: str, messages: Iterator[ArchivedMessage], created: object) -> ArchivedSession:
     turns: list[ArchivedTurn] = []
     for message in messages:
         if message.role == "user" or not turns:
@@ -340,7 +340,9 @@ def _archived(title: str, messages: Iterator[ArchivedMessage], created: object) 
             turns[-1] = ArchivedTurn(
                 id=last.id, parent=last.parent, messages=(*last.messages, message), created=last.created
             )
-    return Archived(title=title, turns=tuple(turns), head=turns[-1].id if turns else None, created=_time(created))
+    return ArchivedSession(
+        title=title, turns=tuple(turns), head=turns[-1].id if turns else None, created=_time(created)
+    )
 
 
 def _chatgpt(found: Json) -> Iterator[ArchivedMessage]:

@@ -20,7 +20,7 @@ from typing import TypeVar
 from tui.domain.errors import PonderError, StoreError, StoreReadOnly
 from tui.domain.fast_dataclass import dataclass
 from tui.store.fulltext import index_all
-from tui.store.leases import Holder
+from tui.store.leases import LeaseHolder
 from tui.store.open_database import (
     BUSY_TIMEOUT_S,
     ReadConnection,
@@ -309,7 +309,7 @@ def _as_it_is(text: str) -> str:
 class StoreContext:
     """Identity, clock, id generator and redaction, passed in by the program."""
 
-    holder: Holder
+    holder: LeaseHolder
     now: Callable[[], float]
     new_id: Callable[[], str]
     conceal: Callable[[str], str] = _as_it_is

@@ -23,7 +23,7 @@ _LONGEST = 64 << 20
 """Bytes: a longer row is a misread length."""
 
 
-class Pages:
+class DatabasePages:
     """The pages of a database file, with its write-ahead log applied."""
 
     def __init__(self, database: Path, log: Path) -> None:

@@ -10,7 +10,7 @@ from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid
 from tui.domain.messages import BlockGrowth, Message, Role, Turn
 from tui.store.database import Database
-from tui.store.leases import Holder, OtherProcess, acquire
+from tui.store.leases import LeaseHolder, OtherProcess, acquire
 from tui.store.sessions import NewSession, ensure, find, name_untitled, restore, title_from, touch
 from tui.store.turns import (
     TurnPosition,
@@ -30,7 +30,7 @@ from tui.store.turns import (
 class StoredJournal:
     """Implements ``tui.engine.ports.Journal``. Repeating a write changes nothing."""
 
-    def __init__(self, database: Database, holder: Holder, now: Callable[[], float]) -> None:
+    def __init__(self, database: Database, holder: LeaseHolder, now: Callable[[], float]) -> None:
         self._database = database
         self._holder = holder
         self._now = now

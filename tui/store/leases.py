@@ -15,7 +15,7 @@ LAST_PID = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class LeaseHolder:
     """A process that can hold leases."""
 
     id: str
@@ -36,13 +36,13 @@ class OtherProcess:
     """Whether that process runs on this machine."""
 
 
-def this_process(identity: str) -> Holder:
+def this_process(identity: str) -> LeaseHolder:
     """The running process, distinguished from other processes with the same pid by its start time."""
     pid = os.getpid()
-    return Holder(id=identity, pid=pid, host=platform.node(), boot=_boot(), process_start=_start_of(pid))
+    return LeaseHolder(id=identity, pid=pid, host=platform.node(), boot=_boot(), process_start=_start_of(pid))
 
 
-def acquire(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> OtherProcess | None:
+def acquire(connection: sqlite3.Connection, session: int, holder: LeaseHolder, now: float) -> OtherProcess | None:
     """Take or renew the lease; returns None on success, else the other holder."""
     held = held_by_other(connection, session, holder, now)
     if held is None:
@@ -54,7 +54,7 @@ def acquire(connection: sqlite3.Connection, session: int, holder: Holder, now: f
     return held
 
 
-def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> OtherProcess | None:
+def held_by_other(connection: sqlite3.Connection, session: int, holder: LeaseHolder, now: float) -> OtherProcess | None:
     """Another live process that has the session open."""
     row = connection.execute(
         "SELECT holder, pid, host, boot, process_start, heartbeat FROM lease WHERE session = ?", (session,)
@@ -71,11 +71,11 @@ def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, 
     return OtherProcess(pid=pid, host=host, here=here) if alive else None
 
 
-def release(connection: sqlite3.Connection, session: int, holder: Holder) -> None:
+def release(connection: sqlite3.Connection, session: int, holder: LeaseHolder) -> None:
     connection.execute("DELETE FROM lease WHERE session = ? AND holder = ?", (session, holder.id))
 
 
-def release_all(connection: sqlite3.Connection, holder: Holder) -> None:
+def release_all(connection: sqlite3.Connection, holder: LeaseHolder) -> None:
     connection.execute("DELETE FROM lease WHERE holder = ?", (holder.id,))
 
 

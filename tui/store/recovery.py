@@ -17,7 +17,7 @@ from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.settings.user_files import may_exist
 from tui.store.blocks import ROOM
-from tui.store.database_pages import Pages, Row
+from tui.store.database_pages import DatabasePages, Row
 from tui.store.fulltext import index_all
 from tui.store.open_database import HEADER, SIDECARS, check, connect, migrate, open_reader, open_writer, salvage_path
 
@@ -156,7 +156,7 @@ def _salvage(damaged: Path, copy: Path, fresh: Path, file_system: Callable[[Path
                 if part.exists():
                     shutil.copyfile(part, copy.with_name(copy.name + suffix))
             # Read before SQLite changes the copy.
-            pages = Pages(copy, copy.with_name(copy.name + "-wal")) if small else None
+            pages = DatabasePages(copy, copy.with_name(copy.name + "-wal")) if small else None
             with suppress(sqlite3.Error, UnicodeDecodeError):  # The schema may be unreadable.
                 _copy_by_sql(copy, target)
             if pages is not None:
@@ -191,7 +191,7 @@ def _copy_by_sql(copy: Path, target: sqlite3.Connection) -> None:
         source.close()
 
 
-def _copy_by_pages(pages: Pages, target: sqlite3.Connection) -> None:
+def _copy_by_pages(pages: DatabasePages, target: sqlite3.Connection) -> None:
     """Copy rows that SQL did not reach. Their columns identify the table: no two tables have the same ones."""
     for key, row in pages.rows():
         if key is None:

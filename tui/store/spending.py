@@ -24,7 +24,7 @@ from tui.domain.errors import StoreError
 from tui.domain.usage import Usage
 from tui.store.codec import Unreadable, dumps, loads, message_from, to_object
 from tui.store.database import Database
-from tui.store.leases import Holder
+from tui.store.leases import LeaseHolder
 from tui.store.open_database import SPENDING_SINCE, version
 from tui.store.sessions import LAST_DATE
 from tui.store.turns import MOST_COST
@@ -37,7 +37,7 @@ COUNTED = "CASE WHEN final THEN cost ELSE max(coalesce(cost, 0), coalesce(reserv
 class StoredLedger:
     """Implements ``tui.engine.budget.Ledger`` for all windows that use the database."""
 
-    def __init__(self, database: Database, holder: Holder, now: Callable[[], float]) -> None:
+    def __init__(self, database: Database, holder: LeaseHolder, now: Callable[[], float]) -> None:
         self._database = database
         self._run = holder.id
         self._now = now

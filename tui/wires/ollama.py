@@ -31,12 +31,12 @@ from tui.domain.usage import Usage
 from tui.wires.errors.body import error_parts
 from tui.wires.errors.classify import refused, reported_error
 from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, merge_fields, text, whole
-from tui.wires.wire import Encoded, Frame, Wire
+from tui.wires.wire import EncodedRequest, Frame, Wire
 
 Spelled = dict[str, object]
 
 
-def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
+def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     """Return path, body and headers of the request."""
     messages: list[Spelled] = [{"role": "system", "content": request.system}] if request.system else []
     for message in request.outgoing.messages:
@@ -48,7 +48,7 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
         body["options"] = options
     merge_fields(body, request.plan.fields)
     merge_fields(body, request.extra_body)
-    return Encoded(path="/api/chat", body=body, headers=dict(request.plan.headers))
+    return EncodedRequest(path="/api/chat", body=body, headers=dict(request.plan.headers))
 
 
 def _options(request: ChatRequest, quirks: Quirks) -> Spelled:

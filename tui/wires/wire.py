@@ -25,7 +25,7 @@ Framing = Literal["sse", "ndjson"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Encoded:
+class EncodedRequest:
     """A request in a provider's format, without host and key."""
 
     path: str
@@ -36,7 +36,7 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ErrorResponse:
     """An HTTP error response. The body may be cut off at a size limit."""
 
     status: int
@@ -80,11 +80,11 @@ class Wire:
 
     name: WireName
     framing: Framing = "sse"
-    encode: Callable[[ChatRequest, Quirks], Encoded]
+    encode: Callable[[ChatRequest, Quirks], EncodedRequest]
     """Encode a request; nothing is omitted."""
     decoder: Callable[[Quirks], Decoder]
     """Return a decoder for one response."""
-    refusal: Callable[[Reply], ProviderError]
+    refusal: Callable[[ErrorResponse], ProviderError]
     """Return the error for an HTTP error response."""
 
 

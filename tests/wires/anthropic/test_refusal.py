@@ -8,7 +8,7 @@ import pytest
 
 from tui.domain.errors import ErrorKind
 from tui.wires.anthropic import WIRE
-from tui.wires.wire import Reply
+from tui.wires.wire import ErrorResponse
 
 
 def body(kind: str, message: str, **details: object) -> bytes:
@@ -35,12 +35,12 @@ def body(kind: str, message: str, **details: object) -> bytes:
     ],
 )
 def test_a_refusal_is_told_by_its_status_type_and_words(status, said, kind, retryable):
-    fault = WIRE.refusal(Reply(status=status, headers={}, body=said))
+    fault = WIRE.refusal(ErrorResponse(status=status, headers={}, body=said))
     assert (fault.kind, fault.retryable, fault.status) == (kind, retryable, status)
 
 
 def test_the_requests_id_and_the_wait_are_found():
     said = body("rate_limit_error", "Slow down.")
-    in_body = WIRE.refusal(Reply(status=429, headers={"retry-after": "2"}, body=said))
-    in_head = WIRE.refusal(Reply(status=429, headers={"request-id": "req_2"}, body=said))
+    in_body = WIRE.refusal(ErrorResponse(status=429, headers={"retry-after": "2"}, body=said))
+    in_head = WIRE.refusal(ErrorResponse(status=429, headers={"request-id": "req_2"}, body=said))
     assert (in_body.request_id, in_body.retry_after_s, in_head.request_id) == ("req_1", 2.0, "req_2")

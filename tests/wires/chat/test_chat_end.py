@@ -15,7 +15,7 @@ from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import Finish, ResponseFinished, Stop, StreamEvent
 from tui.wires.openai_chat import WIRE
-from tui.wires.wire import Reply
+from tui.wires.wire import ErrorResponse
 
 HELLO = chunk({"content": "Hello"})
 
@@ -196,7 +196,7 @@ def test_a_whole_body_without_an_answer_is_an_error(body, kind):
 
 def test_a_refusal_is_classified_by_its_body():
     body = b'{"error":{"message":"No such model","type":"invalid_request_error","code":"model_not_found"}}'
-    refused = WIRE.refusal(Reply(status=404, headers={"x-request-id": "r1"}, body=body))
+    refused = WIRE.refusal(ErrorResponse(status=404, headers={"x-request-id": "r1"}, body=body))
     assert (refused.kind, refused.status, refused.request_id) == (ErrorKind.NOT_FOUND, 404, "r1")
 
 

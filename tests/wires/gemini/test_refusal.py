@@ -9,7 +9,7 @@ import pytest
 
 from tui.domain.errors import ErrorKind
 from tui.wires.gemini import WIRE
-from tui.wires.wire import Reply
+from tui.wires.wire import ErrorResponse
 
 
 def said(code: int, status: str, message: str, *details: dict[str, Any]) -> dict[str, Any]:
@@ -45,5 +45,5 @@ WAIT = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.0
 @pytest.mark.parametrize("listed", [False, True])
 def test_a_refusal_is_told_by_its_status_and_words(body, kind, wait, listed):
     data = json.dumps([body] if listed else body).encode()
-    fault = WIRE.refusal(Reply(status=body["error"]["code"], headers={}, body=data))
+    fault = WIRE.refusal(ErrorResponse(status=body["error"]["code"], headers={}, body=data))
     assert (fault.kind, fault.retry_after_s, fault.message) == (kind, wait, body["error"]["message"])

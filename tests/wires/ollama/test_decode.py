@@ -24,7 +24,7 @@ from tui.domain.stream import (
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.ollama import WIRE
-from tui.wires.wire import Decoder, Reply
+from tui.wires.wire import Decoder, ErrorResponse
 
 
 def line(*, done: bool = False, message: dict[str, object] | None = None, **fields: object) -> dict[str, object]:
@@ -151,7 +151,7 @@ def test_a_whole_body_that_is_no_answer_is_an_error(body: bytes, kind: ErrorKind
     ],
 )
 def test_refusals_have_their_kind(status: int, words: str, kind: ErrorKind) -> None:
-    error = WIRE.refusal(Reply(status=status, headers={}, body=json.dumps({"error": words}).encode()))
+    error = WIRE.refusal(ErrorResponse(status=status, headers={}, body=json.dumps({"error": words}).encode()))
     assert error.kind is kind
 
 

@@ -29,7 +29,7 @@ from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.framing.body import BodyReader
 from tui.wires.json_text import NotJSON, loads, text
-from tui.wires.wire import Reply, Wire, wire_named
+from tui.wires.wire import ErrorResponse, Wire, wire_named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +115,7 @@ def decoded(
     """Decode one body as if it came from the network."""
     if status >= 400:
         headers = {"content-type": content_type} if content_type else {}
-        return Recording((), wire.refusal(Reply(status=status, headers=headers, body=body)), complete=False)
+        return Recording((), wire.refusal(ErrorResponse(status=status, headers=headers, body=body)), complete=False)
     decoder = wire.decoder(quirks)
     reader = BodyReader(wire, decoder, content_type)
     events: list[StreamEvent] = []

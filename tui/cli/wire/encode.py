@@ -32,7 +32,7 @@ from tui.providers.redacted_request import shown_request
 from tui.settings.layers import Layer
 from tui.settings.paths import find_paths
 from tui.wires.json_text import children, dumps, loads, text
-from tui.wires.wire import Encoded, wire_named
+from tui.wires.wire import EncodedRequest, wire_named
 
 OF_THE_TRANSPORT = ("user-agent", "accept")
 """Headers that are the same for every request."""
@@ -229,7 +229,7 @@ def _reject_stray_results(turns: Sequence[Turn]) -> Iterable[str]:
                 yield f"The result for `{block.call_id}` is left out: no call before it has that id"
 
 
-def _headers(provider: ProviderFacts, spelled: Encoded) -> dict[str, str]:
+def _headers(provider: ProviderFacts, spelled: EncodedRequest) -> dict[str, str]:
     """The headers without the key and those that are the same for every request."""
     headers = public_headers(provider, spelled)
     return {name: value for name, value in headers.items() if name not in OF_THE_TRANSPORT}

@@ -18,7 +18,7 @@ LOOK_EVERY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RequestLimits:
     """Limits of time and size; 0 seconds means no limit."""
 
     connect_s: float = 10.0
@@ -58,7 +58,12 @@ class Deadlines:
     """
 
     def __init__(
-        self, limits: Limits, server: str, *, wall: Callable[[], float] = time.time, look_every_s: float = LOOK_EVERY_S
+        self,
+        limits: RequestLimits,
+        server: str,
+        *,
+        wall: Callable[[], float] = time.time,
+        look_every_s: float = LOOK_EVERY_S,
     ) -> None:
         self._limits = limits
         self._server = server

@@ -22,7 +22,7 @@ from urllib.parse import SplitResult
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.printable import one_line
 from tui.providers.http.connection import RawResponse, Route
-from tui.providers.http.deadlines import Limits
+from tui.providers.http.deadlines import RequestLimits
 from tui.providers.http.request import HttpRequest
 
 # httpx tries to import its command line, which would import click, rich and pygments if they are installed, and
@@ -43,7 +43,7 @@ __all__ = ["HttpxConnection", "httpx", "system_trust"]
 class HttpxConnection:
     """Implements ``Connection`` with httpx."""
 
-    def __init__(self, limits: Limits, proxy: SplitResult | None, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, limits: RequestLimits, proxy: SplitResult | None, tls: ssl.SSLContext | None) -> None:
         """``tls`` is None for plain HTTP. Raises one of ``transport_errors()`` for a proxy that cannot be used."""
         self._client = httpx.AsyncClient(
             proxy=None if proxy is None else proxy.geturl(),

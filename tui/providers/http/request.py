@@ -13,10 +13,10 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 from tui.providers.http.address import joined
-from tui.providers.http.deadlines import Limits
+from tui.providers.http.deadlines import RequestLimits
 from tui.providers.keys import FoundKey
 from tui.wires.json_text import dumps
-from tui.wires.wire import Encoded
+from tui.wires.wire import EncodedRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,9 @@ class HttpRequest:
     method: str = "POST"
 
 
-def http_request(provider: ProviderFacts, encoded: Encoded, key: FoundKey | None, *, path: str = "chat") -> HttpRequest:
+def http_request(
+    provider: ProviderFacts, encoded: EncodedRequest, key: FoundKey | None, *, path: str = "chat"
+) -> HttpRequest:
     """Return the HTTP request; ``path`` is the key in ``provider.paths`` of a path that replaces the wire's."""
     return HttpRequest(
         url=joined(provider.base_url, provider.paths.get(path, encoded.path)),
@@ -39,7 +41,7 @@ def http_request(provider: ProviderFacts, encoded: Encoded, key: FoundKey | None
     )
 
 
-def public_headers(provider: ProviderFacts, encoded: Encoded | None = None) -> dict[str, str]:
+def public_headers(provider: ProviderFacts, encoded: EncodedRequest | None = None) -> dict[str, str]:
     """Return all headers except the key's; beta lists of provider and wire are joined."""
     headers = {
         "user-agent": f"ponder/{__version__}",
@@ -110,7 +112,7 @@ def other_header(provider: ProviderFacts) -> ProviderFacts | None:
     return None if provider.auth is AuthStyle.NONE else replace(provider, auth=AuthStyle.BEARER)
 
 
-def limits_for(provider: ProviderFacts, limits: Limits) -> Limits:
+def limits_for(provider: ProviderFacts, limits: RequestLimits) -> RequestLimits:
     """Return the limits for a provider: its own timeouts, if it has any, replace the general ones."""
     if provider.idle_timeout_s is not None:
         limits = replace(

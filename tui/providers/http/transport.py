@@ -26,7 +26,7 @@ from tui.providers.http.connection import (
     Route,
     transport_errors,
 )
-from tui.providers.http.deadlines import DeadlineExceeded, Deadlines, Limits
+from tui.providers.http.deadlines import DeadlineExceeded, Deadlines, RequestLimits
 from tui.providers.http.request import HttpRequest
 from tui.providers.redaction import quiet_http_loggers
 
@@ -118,7 +118,7 @@ class ReadAhead:
 class HttpResponse:
     """A response whose headers have arrived."""
 
-    def __init__(self, response: RawResponse, route: Route, limits: Limits) -> None:
+    def __init__(self, response: RawResponse, route: Route, limits: RequestLimits) -> None:
         self.status = response.status
         self.headers = response.headers
         self.ended = False
@@ -191,13 +191,13 @@ class Transport:
     def __init__(
         self,
         *,
-        limits: Limits | None = None,
+        limits: RequestLimits | None = None,
         environ: Mapping[str, str] | None = None,
         plain_http: Collection[str] = (),
         in_process: Mapping[str, InProcess] | None = None,
     ) -> None:
         quiet_http_loggers()
-        self._limits = limits or Limits()
+        self._limits = limits or RequestLimits()
         self._environ = environ
         self._in_process = dict(in_process or {})
         self._plain_http = frozenset({*plain_http, *self._in_process})
@@ -210,7 +210,7 @@ class Transport:
             import tui.providers.http.httpx_connection  # noqa: F401  # imported only to load it
 
     @asynccontextmanager
-    async def open(self, request: HttpRequest, *, limits: Limits | None = None) -> AsyncIterator[HttpResponse]:
+    async def open(self, request: HttpRequest, *, limits: RequestLimits | None = None) -> AsyncIterator[HttpResponse]:
         """Send a request and wait for the headers. A redirect is an error: the key must not be sent elsewhere."""
         limits = limits or self._limits
         address = checked(request.url, plain_http=self._plain_http, allow_http=limits.allow_http)
@@ -231,7 +231,7 @@ class Transport:
                 await self._release(pool_key, connection, response, clean=clean)
 
     async def _send_on_kept_or_new(
-        self, pool_key: str, request: HttpRequest, route: Route, limits: Limits
+        self, pool_key: str, request: HttpRequest, route: Route, limits: RequestLimits
     ) -> tuple[Connection, RawResponse]:
         """Send on a kept connection; if the server has closed it, send once more on a new one."""
         kept = self._idle.pop(pool_key, None)
@@ -242,7 +242,7 @@ class Transport:
         return fresh, await self._send(fresh, request, route, limits, kept=False)
 
     async def _send(
-        self, connection: Connection, request: HttpRequest, route: Route, limits: Limits, *, kept: bool
+        self, connection: Connection, request: HttpRequest, route: Route, limits: RequestLimits, *, kept: bool
     ) -> RawResponse:
         header_s = limits.private_header_s if route.address.private else limits.header_s
         sent = False
@@ -267,7 +267,7 @@ class Transport:
     def _proxy(self, address: Address) -> SplitResult | None:
         return None if address.host in self._in_process else proxy_for(address, self._environ)
 
-    async def _connect(self, route: Route, limits: Limits) -> Connection:
+    async def _connect(self, route: Route, limits: RequestLimits) -> Connection:
         server = self._in_process.get(route.address.host)
         if server is not None:
             return InProcessConnection(server)

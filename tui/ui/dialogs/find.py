@@ -28,11 +28,11 @@ class FindBar(Sheet[None]):
 
     KEYS: ClassVar[Keys] = TYPING
 
-    def __init__(self, view: SessionView, wanted: SearchTerms = SearchTerms(), near: NearestHit | None = None) -> None:  # noqa: B008 - frozen
-        """Search for ``wanted`` at once if it is not empty, starting at ``near``."""
+    def __init__(self, view: SessionView, terms: SearchTerms = SearchTerms(), near: NearestHit | None = None) -> None:  # noqa: B008 - frozen
+        """Search for ``terms`` at once if it is not empty, starting at ``near``."""
         super().__init__()
         self._view = view
-        self._asked = wanted
+        self._asked = terms
         self._near = near
         self._hits: list[Hit] = []
         self._at = 0
@@ -58,19 +58,19 @@ class FindBar(Sheet[None]):
             self._step_through()
 
     @property
-    def _wanted(self) -> SearchTerms:
+    def _terms(self) -> SearchTerms:
         """The initial query until something else is typed."""
         typed = self._field.value
         return self._asked if typed == self._asked.typed else SearchTerms(typed.strip())
 
     def _search(self) -> None:
-        wanted = self._wanted
+        terms = self._terms
         transcript = self.ponder.chat.transcript
-        transcript.mark(wanted)
+        transcript.mark(terms)
         column = transcript.column
-        self._hits = hits_in(column.sections, self._view, wanted) if wanted else []
-        if self._near and wanted is self._asked:
-            self._at = self._near.first_of(self._hits, column.sections, wanted)
+        self._hits = hits_in(column.sections, self._view, terms) if terms else []
+        if self._near and terms is self._asked:
+            self._at = self._near.first_of(self._hits, column.sections, terms)
         else:
             seen = column.find(column.top)
             below = (number for number, hit in enumerate(self._hits) if seen is not None and hit.place >= seen[0])
@@ -89,7 +89,7 @@ class FindBar(Sheet[None]):
             return
         self._at = (self._at + step) % len(self._hits)
         self._found.update(Content(f"{self._at + 1} of {len(self._hits)}"))
-        self._mark(reveal(self.ponder.chat.transcript, self._hits[self._at], self._wanted))
+        self._mark(reveal(self.ponder.chat.transcript, self._hits[self._at], self._terms))
 
     def _mark(self, span: tuple[Offset, Offset] | None) -> None:
         chat = self.ponder.chat
@@ -113,7 +113,7 @@ class FindBar(Sheet[None]):
         """Close. The query is kept for n and N, which continue at the last match."""
         self.ponder.chat.transcript.mark(SearchTerms())
         if self._hits:
-            self.ponder.finding.keep(self._wanted, self._at)
+            self.ponder.finding.remember(self._terms, self._at)
             if self.focused is None:
                 self.ponder.chat.transcript.focus()
         super().action_leave()

@@ -115,12 +115,12 @@ class FindSteps:
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
-        self.wanted = SearchTerms()
+        self.terms = SearchTerms()
         self._at = 0
 
-    def keep(self, wanted: SearchTerms, at: int) -> None:
+    def remember(self, terms: SearchTerms, at: int) -> None:
         """Remember the search when the find bar closes."""
-        self.wanted, self._at = wanted, at
+        self.terms, self._at = terms, at
 
     def step(self, step: int) -> None:
         """Go to the next or previous match; searches again, because the conversation may have grown."""
@@ -128,10 +128,10 @@ class FindSteps:
 
         chat = self._app.chat
         view = chat.view()
-        hits = hits_in(chat.transcript.column.sections, view, self.wanted) if view is not None and self.wanted else []
+        hits = hits_in(chat.transcript.column.sections, view, self.terms) if view is not None and self.terms else []
         if not hits:
             self._app.say("No search yet. Find with ctrl+f.")
             return
         self._at = (self._at + step) % len(hits)
-        span = reveal(chat.transcript, hits[self._at], self.wanted)
+        span = reveal(chat.transcript, hits[self._at], self.terms)
         chat.selections = {} if span is None else {chat.transcript: Selection(*span)}

@@ -46,10 +46,10 @@ def guessed_height(chunk: Chunk, width: int) -> int:
     return 1 + max(rows if listed else 1, size // width + 1)
 
 
-def count_in_chunk(wanted: SearchTerms, chunk: Chunk) -> int:
+def count_in_chunk(terms: SearchTerms, chunk: Chunk) -> int:
     """How often the terms occur in a chunk, counted without layout."""
     is_code = chunk.fence is not None
-    return len(wanted.spans(chunk.source)) if is_code else count_in_markdown(wanted, chunk.source)
+    return len(terms.spans(chunk.source)) if is_code else count_in_markdown(terms, chunk.source)
 
 
 class Document:
@@ -61,7 +61,7 @@ class Document:
         self._as_received = True
         """Nothing had to be made printable, so the shared text is the text that was appended."""
         self._chunks = ChunkStore(self._text)
-        self._reading = LazyBlocks(self._chunks)
+        self._lazy_blocks = LazyBlocks(self._chunks)
         self._code = CodeParts(self._chunks, labels=not bare)
         self._lazy_lines = LazyLines(_laid_by(weakref.ref(self)))
         self._width = 0
@@ -182,21 +182,21 @@ class Document:
         """The line at a position."""
         return self._lazy_lines.line_at(position)
 
-    def find(self, wanted: SearchTerms, number: int) -> Occurrence:
+    def find(self, terms: SearchTerms, number: int) -> Occurrence:
         """The occurrence with this number, or the nearest one before it that can be located."""
         for index, chunk in enumerate(self._chunks):
-            count = count_in_chunk(wanted, chunk)
+            count = count_in_chunk(terms, chunk)
             if number >= count:
                 number -= count
                 continue
-            found = occurrences(wanted, self._lazy_lines.part(index))
+            found = occurrences(terms, self._lazy_lines.part(index))
             start = self._lazy_lines.start_of(index)
             return (
                 found[number].moved(start)
                 if number < len(found)
                 else Occurrence(start + (found[-1].line if found else 0))
             )
-        found = occurrences(wanted, self._open_lines())
+        found = occurrences(terms, self._open_lines())
         return found[min(number, len(found) - 1)].moved(self._lazy_lines.total) if found else Occurrence(0)
 
     # Chunks
@@ -205,7 +205,7 @@ class Document:
         if not chunks:
             return
         first = len(self._chunks)
-        self._reading.note(first, chunks)
+        self._lazy_blocks.note(first, chunks)
         self._size += sum(len(chunk.source) for chunk in chunks)
         self._chunks.extend(chunks)
         if self._width:
@@ -224,7 +224,7 @@ class Document:
         if table is None or (table.head, table.part) != (chunk.head, chunk.part):
             return None
         rows = chunk.source.split("\n")[0 if chunk.part else 2 :]
-        lines = table.lines(rows, "", self._reading.links(index))
+        lines = table.lines(rows, "", self._lazy_blocks.links(index))
         return reused(self._last_tail, self._with_gap(index, lines)) if lines else None
 
     def _lay(self, index: int) -> list[Line]:
@@ -233,10 +233,10 @@ class Document:
         return reused(self._hint[1], lines) if index == self._hint[0] else lines
 
     def _words(self, index: int) -> list[Line]:
-        chunk, nodes = self._chunks[index], self._reading.nodes(index)
+        chunk, nodes = self._chunks[index], self._lazy_blocks.nodes(index)
         if chunk.head and len(nodes) == 1 and isinstance(nodes[0], Table):
-            table, wanted = nodes[0], self._reading.wanted(index, chunk.part)
-            lines = lay_table(table.rows, table.align, self._width, wanted, headless=chunk.part > 0)
+            table, widths = nodes[0], self._lazy_blocks.table_widths(index, chunk.part)
+            lines = lay_table(table.rows, table.align, self._width, widths, headless=chunk.part > 0)
         else:
             lines = lay(nodes, self._width, sideways=self._code.sideways)
         return self._with_gap(index, lines) if nodes else []
@@ -260,14 +260,16 @@ class Document:
             return self._code.open_lines(chunk, whole, unfinished, self._width)
         if chunk.head:
             if self._table is None:
-                wanted = self._reading.wanted(index, chunk.part)
-                self._table = GrowingTable(chunk.head, chunk.part, self._width, wanted)
+                widths = self._lazy_blocks.table_widths(index, chunk.part)
+                self._table = GrowingTable(chunk.head, chunk.part, self._width, widths)
             rows = whole[0 if chunk.part else 2 :]
-            lines = self._table.lines(rows, unfinished, self._reading.links(index))
+            lines = self._table.lines(rows, unfinished, self._lazy_blocks.links(index))
             if lines is not None:
                 return lines
         return lay(
-            self._reading.nodes_of(chunk, index, growing=not self._closed), self._width, sideways=self._code.sideways
+            self._lazy_blocks.nodes_of(chunk, index, growing=not self._closed),
+            self._width,
+            sideways=self._code.sideways,
         )
 
 

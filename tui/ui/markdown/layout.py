@@ -12,7 +12,7 @@ from tui.ui.graphemes import cluster_edge, is_unsure
 from tui.ui.markdown.highlight import highlight, language_of
 from tui.ui.markdown.runs import WRAP_ROLE, Line, Look, Run, line_width, plain, split_at, width_of, wrap
 from tui.ui.markdown.tables import lay_table
-from tui.ui.markdown.tokens import Bullets, Code, Formula, Node, Quote, Rule, Table, Words
+from tui.ui.markdown.tokens import Code, Formula, ItemList, Node, Paragraph, Quote, Rule, Table
 
 WRAP_MARK = "↪ "
 LEFT, RIGHT = Run("‹", "code-cut"), Run("›", "code-cut")
@@ -122,7 +122,7 @@ def lay(
     """
     lines: list[Line] = []
     for number, node in enumerate(nodes):
-        if number and not (tight and isinstance(node, Bullets)):
+        if number and not (tight and isinstance(node, ItemList)):
             lines.append([])
         lines.extend(_lay_one(node, width, depth, sideways))
     return lines
@@ -130,7 +130,7 @@ def lay(
 
 def _lay_one(node: Node, width: int, depth: int, sideways: int | None) -> list[Line]:
     match node:
-        case Words(runs, level):
+        case Paragraph(runs, level):
             return _heading(runs, level, width) if level else _with_targets(wrap(runs, width), width)
         case Code(text, info):
             return lay_code(text.split("\n"), info, width, sideways)
@@ -141,8 +141,8 @@ def _lay_one(node: Node, width: int, depth: int, sideways: int | None) -> list[L
         case Quote(blocks):
             inner = lay(blocks, max(8, width - 2), depth=depth, sideways=sideways)
             return [[Run("▎ ", "rule"), *_recoloured(line, "muted")] for line in inner]
-        case Bullets() | Table():
-            if isinstance(node, Bullets):
+        case ItemList() | Table():
+            if isinstance(node, ItemList):
                 lines = _list(node, width, depth, sideways)
             else:
                 lines = lay_table(node.rows, node.align, width)
@@ -202,7 +202,7 @@ def code_lines(lines: Sequence[Line], width: int, sideways: int | None = None) -
     return found
 
 
-def _list(node: Bullets, width: int, depth: int, sideways: int | None) -> list[Line]:
+def _list(node: ItemList, width: int, depth: int, sideways: int | None) -> list[Line]:
     lines: list[Line] = []
     last = (node.start or 0) + len(node.items) - 1
     columns = len(str(last)) + 2 if node.start is not None else 2
@@ -224,12 +224,12 @@ def _list(node: Bullets, width: int, depth: int, sideways: int | None) -> list[L
 
 def _task(blocks: tuple[Node, ...]) -> tuple[str, tuple[Node, ...]] | None:
     """The box of a ``[ ]`` or ``[x]`` item and the rest of the item; None for other items."""
-    if not blocks or not isinstance(blocks[0], Words) or not blocks[0].runs:
+    if not blocks or not isinstance(blocks[0], Paragraph) or not blocks[0].runs:
         return None
     first = blocks[0].runs[0]
     for written, drawn in (("[ ] ", "☐"), ("[x] ", "☑"), ("[X] ", "☑")):
         if first.text.startswith(written):
-            paragraph = Words([first._replace(text=first.text[4:]), *blocks[0].runs[1:]], blocks[0].level)
+            paragraph = Paragraph([first._replace(text=first.text[4:]), *blocks[0].runs[1:]], blocks[0].level)
             return drawn, (paragraph, *blocks[1:])
     return None
 

@@ -14,7 +14,7 @@ from tui.ui.markdown.highlight import START, LexerState, highlight_from
 from tui.ui.markdown.layout import code_head, code_lines
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.markdown.tables import natural_widths, read_table
-from tui.ui.markdown.tokens import Node, Table, Words, parse
+from tui.ui.markdown.tokens import Node, Paragraph, Table, parse
 
 MOST_CHUNKS = 16
 """Chunks searched for link definitions; a text with more of them is data, and searching it would delay the screen."""
@@ -95,11 +95,11 @@ class LazyBlocks:
     def nodes_of(self, chunk: Chunk, index: int, *, growing: bool = False) -> tuple[Node, ...]:
         """The blocks of a chunk at this place; ``growing`` is true for the open end."""
         if too_dense(chunk.source):
-            return (Words([Run(chunk.source.strip("\n"))]),)
+            return (Paragraph([Run(chunk.source.strip("\n"))]),)
         table = read_table(chunk, self.links(index)) if chunk.head else None
         return (table,) if table is not None else tuple(parse(chunk.source, self.links(index), growing=growing))
 
-    def wanted(self, index: int, part: int) -> list[int]:
+    def table_widths(self, index: int, part: int) -> list[int]:
         """The column widths of a table's first part, which later parts use as well."""
         nodes = self.nodes(index - part) if part else ()
         return natural_widths(nodes[0].rows) if len(nodes) == 1 and isinstance(nodes[0], Table) else []

@@ -33,19 +33,19 @@ def without_marks(source: str) -> str:
     return source.replace("*", "").replace("`", "").replace("~~", "")
 
 
-def is_in_markdown(wanted: SearchTerms, source: str) -> bool:
+def is_in_markdown(terms: SearchTerms, source: str) -> bool:
     """Whether the terms occur in the rendered text of the source."""
-    return wanted.is_in(source) or wanted.is_in(without_marks(source))
+    return terms.is_in(source) or terms.is_in(without_marks(source))
 
 
-def count_in_markdown(wanted: SearchTerms, source: str) -> int:
+def count_in_markdown(terms: SearchTerms, source: str) -> int:
     """How often the terms occur in the rendered text of the source, counted without layout."""
     if not any(mark in source for mark in "*`~"):
-        return len(wanted.spans(source))
-    return sum(max(len(wanted.spans(part)), len(wanted.spans(without_marks(part)))) for part in source.split("\n\n"))
+        return len(terms.spans(source))
+    return sum(max(len(terms.spans(part)), len(terms.spans(without_marks(part)))) for part in source.split("\n\n"))
 
 
-def occurrences(wanted: SearchTerms, lines: Sequence[Line]) -> list[Occurrence]:
+def occurrences(terms: SearchTerms, lines: Sequence[Line]) -> list[Occurrence]:
     """Every occurrence, including those broken over lines."""
     texts = [plain(line) for line in lines]
     flat = ""
@@ -59,7 +59,7 @@ def occurrences(wanted: SearchTerms, lines: Sequence[Line]) -> list[Occurrence]:
         skipped.append(begin)
         flat += text[begin:] if before else text[begin:].rstrip()
     found: list[Occurrence] = []
-    for first, last in wanted.spans(flat):
+    for first, last in terms.spans(flat):
         top, bottom = bisect_right(starts, first) - 1, bisect_right(starts, max(first, last - 1)) - 1
         column = width_of(texts[top][: skipped[top] + first - starts[top]])
         end = width_of(texts[bottom][: skipped[bottom] + last - starts[bottom]])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Paragraph:
     """A paragraph or heading."""
 
     runs: Line
@@ -53,7 +53,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Bullets:
+class ItemList:
     """A list; ``start`` is None for bullets."""
 
     items: tuple[tuple[Node, ...], ...]
@@ -69,7 +69,7 @@ class Table:
     align: tuple[Literal["left", "center", "right"], ...] = field(default=())
 
 
-Node = Words | Code | Formula | Rule | Quote | Bullets | Table
+Node = Paragraph | Code | Formula | Rule | Quote | ItemList | Table
 
 
 @cache
@@ -136,7 +136,7 @@ def _container(cursor: _Cursor, token: Token) -> Node | None:
     match token.type:
         case "paragraph_open" | "heading_open":
             level = int(token.tag[1]) if token.tag.startswith("h") else 0
-            return Words(_inline(cursor, token.type.replace("open", "close")), level)
+            return Paragraph(_inline(cursor, token.type.replace("open", "close")), level)
         case "blockquote_open":
             return Quote(tuple(_blocks(cursor, "blockquote_close")))
         case "bullet_list_open":
@@ -147,18 +147,18 @@ def _container(cursor: _Cursor, token: Token) -> Node | None:
         case "table_open":
             return _table(cursor)
         case _:
-            return Words([Run(token.content)]) if token.content else None
+            return Paragraph([Run(token.content)]) if token.content else None
 
 
-def _list(cursor: _Cursor, until: str, start: int | None) -> Bullets:
+def _list(cursor: _Cursor, until: str, start: int | None) -> ItemList:
     items: list[tuple[Node, ...]] = []
     loose = False
     while (token := cursor.next()) is not None and token.type != until:
         if token.type == "list_item_open":
             blocks = tuple(_blocks(cursor, "list_item_close"))
-            loose = loose or sum(isinstance(block, Words) for block in blocks) > 1
+            loose = loose or sum(isinstance(block, Paragraph) for block in blocks) > 1
             items.append(blocks)
-    return Bullets(tuple(items), start, loose)
+    return ItemList(tuple(items), start, loose)
 
 
 def _table(cursor: _Cursor) -> Table:

@@ -83,13 +83,13 @@ class Renderable:
         """The line at a position."""
         return 0
 
-    def count(self, wanted: SearchTerms) -> int:
+    def count(self, terms: SearchTerms) -> int:
         """How often the terms occur in the block, shown or folded."""
-        return count_in_markdown(wanted, self.text()) if self.is_markdown else len(wanted.spans(self.text()))
+        return count_in_markdown(terms, self.text()) if self.is_markdown else len(terms.spans(self.text()))
 
-    def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
+    def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
         """The occurrence with this number, or the nearest before it that can be pointed at."""
-        found = occurrences(wanted, [self.line(line) for line in range(self.height(width))])
+        found = occurrences(terms, [self.line(line) for line in range(self.height(width))])
         return found[min(number, len(found) - 1)] if found else Occurrence(0)
 
 
@@ -277,9 +277,9 @@ class Answer(Renderable):
     def line_at(self, position: LinePosition) -> int:
         return self.document().line_at(position)
 
-    def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
+    def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
         self.height(width)
-        return self.document().find(wanted, number)
+        return self.document().find(terms, number)
 
     def estimate(self, width: int) -> int:
         self._source = ["".join(self._source)]
@@ -411,12 +411,12 @@ class Thinking(Renderable):
     def line_at(self, position: LinePosition) -> int:
         return 1 + self.words.line_at(position) if self._is_whole else 0
 
-    def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
+    def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
         """Below the head, and shifted by the bar."""
         self.height(width)
         if not self._is_whole:
-            return super().find(wanted, number, width)
-        return self.words.find(wanted, number, max(8, width - 2)).moved(1, 2)
+            return super().find(terms, number, width)
+        return self.words.find(terms, number, max(8, width - 2)).moved(1, 2)
 
     @property
     def _is_whole(self) -> bool:

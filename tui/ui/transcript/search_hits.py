@@ -34,16 +34,16 @@ class Hit:
     number: int = 0
 
 
-def hits_in(sections: Sequence[Section], view: SessionView, wanted: SearchTerms) -> list[Hit]:
+def hits_in(sections: Sequence[Section], view: SessionView, terms: SearchTerms) -> list[Hit]:
     """Every occurrence from the top; sections never seen are built only if they contain one."""
     stored = {message.id: message.blocks for turn in view.turns for message in turn.messages}
     hits: list[Hit] = []
     for index, section in enumerate(sections):
         kept = stored.get(section.key)
-        if kept is not None and not section.is_built and not _may_hold(kept, wanted):
+        if kept is not None and not section.is_built and not _may_hold(kept, terms):
             continue
         for number, block in enumerate(section.blocks):
-            hits.extend(Hit(index, number, each) for each in range(block.count(wanted)))
+            hits.extend(Hit(index, number, each) for each in range(block.count(terms)))
         if len(hits) >= MOST:
             break
     return hits[:MOST]
@@ -58,7 +58,7 @@ class NearestHit:
     """The text before the match and the match, blanks as in ``" ".join(text.split())``."""
     after: str = ""
 
-    def first_of(self, hits: Sequence[Hit], sections: Sequence[Section], wanted: SearchTerms) -> int:
+    def first_of(self, hits: Sequence[Hit], sections: Sequence[Section], terms: SearchTerms) -> int:
         """The hit that the session search found, else the first in these messages, else the first."""
         for key in self.messages:
             inside = [number for number, hit in enumerate(hits) if sections[hit.place].key == key]
@@ -66,16 +66,16 @@ class NearestHit:
                 hit = hits[number]
                 text = " ".join(sections[hit.place].blocks[hit.block].text().split())
                 at = text.find(self.before + self.after)
-                if at >= 0 and hit.number == len(wanted.spans(text[: at + len(self.before)])) - 1:
+                if at >= 0 and hit.number == len(terms.spans(text[: at + len(self.before)])) - 1:
                     return number
             if inside:
                 return inside[0]
         return 0
 
 
-def _may_hold(blocks: Sequence[Block], wanted: SearchTerms) -> bool:
+def _may_hold(blocks: Sequence[Block], terms: SearchTerms) -> bool:
     # Tool calls are drawn with their results, which are separate messages: such sections are always searched.
-    return any(isinstance(block, ToolCallBlock) or is_in_markdown(wanted, _words(block)) for block in blocks)
+    return any(isinstance(block, ToolCallBlock) or is_in_markdown(terms, _words(block)) for block in blocks)
 
 
 def _words(block: Block) -> str:
@@ -88,7 +88,7 @@ def _words(block: Block) -> str:
             return ""
 
 
-def reveal(transcript: Transcript, hit: Hit, wanted: SearchTerms) -> tuple[Offset, Offset] | None:
+def reveal(transcript: Transcript, hit: Hit, terms: SearchTerms) -> tuple[Offset, Offset] | None:
     """Unfold the block, scroll to the hit, and put the cursor there; returns its position for marking."""
     column = transcript.column
     section = column.sections[hit.place]
@@ -103,7 +103,7 @@ def reveal(transcript: Transcript, hit: Hit, wanted: SearchTerms) -> tuple[Offse
     line, found = 0, Occurrence(0)
     for _ in range(MOST_LOOKS):
         # Layout on the way may move the hit.
-        found = block.find(wanted, hit.number, text_width(column.width))
+        found = block.find(terms, hit.number, text_width(column.width))
         column.changed(section)
         column.settle()
         line = column.line_of(hit.place, hit.block) + found.line

@@ -96,15 +96,15 @@ class ToolCall(Renderable):
     def line_at(self, position: LinePosition) -> int:
         return 1 + self._document().line_at(position) if self._open else 0
 
-    def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
+    def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
         """In the first line, or in the detail."""
         self.height(width)
         if not self._open:
-            return super().find(wanted, number, width)
-        inside = number - len(wanted.spans(f"{self.name} {self.main_argument}"))
+            return super().find(terms, number, width)
+        inside = number - len(terms.spans(f"{self.name} {self.main_argument}"))
         if inside >= 0:
-            return self._document().find(wanted, inside).moved(1)
-        first = occurrences(wanted, [self.line(0)])
+            return self._document().find(terms, inside).moved(1)
+        first = occurrences(terms, [self.line(0)])
         return first[min(number, len(first) - 1)] if first else Occurrence(0)
 
     def drop_layout(self) -> None:

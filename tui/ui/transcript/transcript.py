@@ -46,10 +46,10 @@ def with_selection(strip: Strip, selection: Selection, absolute: int, style: Sty
     return Strip.join([before, Strip(marked, chosen.cell_length), after])
 
 
-def with_highlights(strip: Strip, wanted: SearchTerms, theme_styles: ThemeStyles) -> Strip:
+def with_highlights(strip: Strip, terms: SearchTerms, theme_styles: ThemeStyles) -> Strip:
     """A row with every occurrence highlighted, also without colours."""
     text = "".join(segment.text for segment in strip)
-    spans = wanted.spans(text)
+    spans = terms.spans(text)
     if not spans:
         return strip
     cuts = [width_of(text[:at]) for span in spans for at in span]
@@ -310,10 +310,10 @@ class Transcript(ScrollView, can_focus=True):
         self._rows.recolour(theme_styles)
         self.refresh()
 
-    def mark(self, wanted: SearchTerms) -> None:
+    def mark(self, terms: SearchTerms) -> None:
         """Mark every visible occurrence; empty terms mark nothing."""
-        if wanted != self._rows.marked:
-            self._rows.marked = wanted
+        if terms != self._rows.marked:
+            self._rows.marked = terms
             self.refresh()
 
     def dim_from(self, key: str | None) -> None:

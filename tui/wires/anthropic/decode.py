@@ -34,7 +34,7 @@ from tui.wires.anthropic.blocks import (
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import provider_error, refused
 from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dollars, loads, maybe_text, text, whole
-from tui.wires.wire import Frame, Reply
+from tui.wires.wire import ErrorResponse, Frame
 
 NOTHING: tuple[StreamEvent, ...] = ()
 
@@ -301,7 +301,7 @@ def _stream_error(event: Json) -> ProviderError:
     )
 
 
-def refusal(reply: Reply) -> ProviderError:
+def refusal(reply: ErrorResponse) -> ProviderError:
     """Return the error for an HTTP error response; its request id may be in the body only."""
     fault = refused(reply)
     if fault.request_id is None:

@@ -12,7 +12,7 @@ from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.cache_marks import cache_control, mark_ends, mark_long_steps, mark_system, steps
 from tui.wires.json_text import Json, NotJSON, children, loads, merge_fields, text
-from tui.wires.wire import Encoded
+from tui.wires.wire import EncodedRequest
 
 PATH = "/v1/messages"
 MAX_TOKENS_UNKNOWN = 8192
@@ -24,7 +24,7 @@ BETA = "anthropic-beta"
 Item = dict[str, object]
 
 
-def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
+def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     """Return path, headers and body of the request."""
     body: dict[str, object] = {
         "model": request.model,
@@ -44,7 +44,7 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
         _mark_cache(body, request.cache_ttl, quirks)
     merge_fields(body, request.plan.fields)
     merge_fields(body, request.extra_body)
-    return Encoded(path=PATH, body=body, headers=_headers(request.plan.headers, quirks))
+    return EncodedRequest(path=PATH, body=body, headers=_headers(request.plan.headers, quirks))
 
 
 def _mark_cache(body: dict[str, object], ttl: str, quirks: Quirks) -> None:

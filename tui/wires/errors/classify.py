@@ -30,7 +30,7 @@ from tui.wires.errors.phrases import (
 )
 from tui.wires.errors.retry_after import retry_hint
 from tui.wires.json_text import child, children, text
-from tui.wires.wire import Reply
+from tui.wires.wire import ErrorResponse
 
 CAP = 500
 """Longest error text shown, in characters."""
@@ -210,7 +210,7 @@ def reported_error(parts: ErrorParts) -> ProviderError:
     )
 
 
-def refused(reply: Reply) -> ProviderError:
+def refused(reply: ErrorResponse) -> ProviderError:
     """Return the error for an HTTP error response: JSON of any shape, an HTML page, plain text, or an empty body."""
     parts = read_error(reply.body)
     if parts is None:
@@ -231,12 +231,12 @@ def refused(reply: Reply) -> ProviderError:
     )
 
 
-def _plain_words(reply: Reply) -> str:
+def _plain_words(reply: ErrorResponse) -> str:
     searched = reply.body[:2000].decode("utf-8", "replace").strip()
     return searched if "\ufffd" not in searched else ""
 
 
-def _page(reply: Reply, title: str) -> ProviderError:
+def _page(reply: ErrorResponse, title: str) -> ProviderError:
     kind = ErrorKind.PERMISSION if reply.status == 403 else ErrorKind.NOT_A_STREAM
     retryable = reply.status >= 500
     named = printable_error(title)

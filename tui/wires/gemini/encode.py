@@ -22,7 +22,7 @@ from tui.domain.blocks import (
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.json_text import NotJSON, loads, merge_fields
-from tui.wires.wire import Encoded
+from tui.wires.wire import EncodedRequest
 
 CONTINUES = "(conversation continues)"
 """Text of a first user message, added because the API rejects contents that start with the model."""
@@ -30,7 +30,7 @@ CONTINUES = "(conversation continues)"
 Part = dict[str, object]
 
 
-def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
+def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     """Return path, headers and body of the request."""
     body: dict[str, object] = {"contents": _contents(request.outgoing.messages, quirks)}
     if request.system.strip():
@@ -43,7 +43,7 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
         body["continuationToken"] = request.continuation
     merge_fields(body, request.plan.fields)
     merge_fields(body, request.extra_body)
-    return Encoded(path=_path(request), body=body, headers=dict(request.plan.headers))
+    return EncodedRequest(path=_path(request), body=body, headers=dict(request.plan.headers))
 
 
 def _path(request: ChatRequest) -> str:

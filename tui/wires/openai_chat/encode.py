@@ -19,7 +19,7 @@ from tui.wires.cache_marks import cache_control, cache_options, mark_ends, mark_
 from tui.wires.json_text import NotJSON, loads, merge_fields
 from tui.wires.openai_chat.reasoning_details import details_of
 from tui.wires.openai_chat.tool_calls import OF_MESSAGE, STATE_KEYS
-from tui.wires.wire import Encoded
+from tui.wires.wire import EncodedRequest
 
 NINE_ALNUM = re.compile(r"[A-Za-z0-9]{9}")
 ALNUM = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -31,7 +31,7 @@ PLAIN_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """Values of ``thinking_back`` that name a string field of the message."""
 
 
-def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
+def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     """Return path, body and headers of the request."""
     body: dict[str, object] = {"model": request.model, "messages": _messages(request, quirks)}
     if request.tools:
@@ -55,7 +55,7 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
         _ask_for_caching(body, request, quirks)
     merge_fields(body, request.plan.fields)
     merge_fields(body, request.extra_body)
-    return Encoded(path="/chat/completions", body=body, headers=request.plan.headers)
+    return EncodedRequest(path="/chat/completions", body=body, headers=request.plan.headers)
 
 
 def _ask_for_caching(body: dict[str, object], request: ChatRequest, quirks: Quirks) -> None:

@@ -47,7 +47,7 @@ LONGEST_MARK = max(map(len, (*_OPENERS, *_CLOSERS))) - 1
 _FIND_CLOSER = re.compile("|".join(re.escape(mark) for mark in _CLOSERS))
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of text, and whether it is thinking."""
 
     thinking: bool
@@ -70,12 +70,12 @@ class ThinkTags:
         self._read = 0
         """Characters of ``_held`` already returned; they are removed once per feed, so that many tags stay cheap."""
 
-    def feed(self, text: str) -> list[Piece]:
+    def feed(self, text: str) -> list[TextPiece]:
         """Add text and return the pieces that are certain."""
         if self.done:
-            return [Piece(thinking=False, text=text)] if text else []
+            return [TextPiece(thinking=False, text=text)] if text else []
         self._held += text
-        pieces: list[Piece] = []
+        pieces: list[TextPiece] = []
         if self._undecided and not self._decide():
             return pieces
         while self._step(pieces):
@@ -83,12 +83,12 @@ class ThinkTags:
         self._held, self._read = self._held[self._read :], 0
         return pieces
 
-    def finish(self) -> list[Piece]:
+    def finish(self) -> list[TextPiece]:
         """Return the held text, which was not a tag. It is thinking if a tag is still open."""
         held, self._held = self._held, ""
         thinking = self._thinking or (self._undecided and self.forced)
         self.done = True
-        return [Piece(thinking=thinking, text=held)] if held else []
+        return [TextPiece(thinking=thinking, text=held)] if held else []
 
     def _decide(self) -> bool:
         """Check the first characters for an opening tag; False if more text is needed."""
@@ -107,14 +107,14 @@ class ThinkTags:
         self._undecided = False
         return True
 
-    def _step(self, pieces: list[Piece]) -> bool:
+    def _step(self, pieces: list[TextPiece]) -> bool:
         """Process the text up to the next tag; False if more text is needed."""
         if self.done:
             self._emit(pieces, len(self._held))
             return False
         return self._step_in_thinking(pieces) if self._thinking else self._step_in_text(pieces)
 
-    def _step_in_thinking(self, pieces: list[Piece]) -> bool:
+    def _step_in_thinking(self, pieces: list[TextPiece]) -> bool:
         closer = self._closer
         if closer is not None:
             start = self._held.find(closer, self._read)
@@ -133,7 +133,7 @@ class ThinkTags:
         self.done = not self._always
         return True
 
-    def _step_in_text(self, pieces: list[Piece]) -> bool:
+    def _step_in_text(self, pieces: list[TextPiece]) -> bool:
         found = _FIND_OPENER_OR_FENCE.search(self._held, self._read)
         if found is None:
             self._emit_certain(pieces, _OPENER_OR_FENCE)
@@ -148,12 +148,12 @@ class ThinkTags:
         self._read = found.end()
         return True
 
-    def _emit(self, pieces: list[Piece], end: int) -> None:
+    def _emit(self, pieces: list[TextPiece], end: int) -> None:
         if end > self._read:
-            pieces.append(Piece(thinking=self._thinking, text=self._held[self._read : end]))
+            pieces.append(TextPiece(thinking=self._thinking, text=self._held[self._read : end]))
             self._read = end
 
-    def _emit_certain(self, pieces: list[Piece], marks: tuple[str, ...]) -> None:
+    def _emit_certain(self, pieces: list[TextPiece], marks: tuple[str, ...]) -> None:
         """Return all text except an end that may be the start of a tag."""
         self._emit(pieces, len(self._held) - _beginning_at_end(self._held[self._read :][-LONGEST_MARK:], marks))
 

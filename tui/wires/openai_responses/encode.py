@@ -20,7 +20,7 @@ from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState
 from tui.wires.cache_marks import cache_options
 from tui.wires.json_text import NotJSON, loads, merge_fields
-from tui.wires.wire import Encoded
+from tui.wires.wire import EncodedRequest
 
 LEAST_OUTPUT = 16
 """The API rejects smaller output limits."""
@@ -31,7 +31,7 @@ WITHOUT_ENCRYPTED_REASONING = (PlanState.UNSUPPORTED,)
 Item = dict[str, object]
 
 
-def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
+def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     """Return path, body and headers of the request."""
     body: dict[str, object] = {
         "model": request.model,
@@ -55,7 +55,7 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
     headers = dict(request.plan.headers)
     if quirks.cache_key_header and request.cache_key:
         headers[quirks.cache_key_header] = request.cache_key
-    return Encoded(path="/responses", body=body, headers=headers)
+    return EncodedRequest(path="/responses", body=body, headers=headers)
 
 
 def _limits(body: dict[str, object], request: ChatRequest, quirks: Quirks) -> None:
