@@ -132,9 +132,23 @@ def test_an_answer_to_another_program_is_no_typing_however_it_is_divided(answer:
 
 
 @pytest.mark.parametrize("said", ["\x1b^a private message\x1b\\", "\x1bXa string\x1b\\"])
-def test_a_private_message_that_comes_in_one_piece_is_no_typing(said: str) -> None:
-    """In several pieces its beginning is a key with alt."""
-    assert _heard(f"a{said}b") == (["a", "b"], [])
+def test_a_private_message_is_no_typing_however_it_is_divided(said: str) -> None:
+    """Divided after its third character: its first two alone are a key with alt."""
+    for at in range(3, len(said) + 1):
+        assert _heard("a" + said[:at], said[at:] + "b") == (["a", "b"], []), (said, at)
+
+
+def test_letters_typed_at_once_after_a_key_that_begins_like_a_private_message_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    keyboard = Keyboard(lambda _: None)
+    messages = [*keyboard.feed("\x1bXabc"), *keyboard.feed("d")]
+    assert messages == []
+    now = LOST_REPORT_S + 0.1
+    messages += [*keyboard.tick(), *keyboard.feed("\x1b[A")]
+    assert [message.key for message in messages if isinstance(message, events.Key)][-5:] == ["a", "b", "c", "d", "up"]
 
 
 def test_an_answer_to_another_program_without_an_end_does_not_swallow_what_is_typed(

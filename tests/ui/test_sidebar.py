@@ -129,6 +129,14 @@ async def test_the_mouse_takes_models_and_levels_too() -> None:
         await until(pilot, lambda: services.models.chosen[1:] == ["low"])
 
 
+async def test_signs_typed_in_a_list_filter_it() -> None:
+    async with on_stage() as (app, _, pilot):
+        await pilot.press("ctrl+t")
+        app.query_one(RowList).focus()
+        await type_in(pilot, "@^_")
+        await until(pilot, lambda: "@^_" in screen_text(app))
+
+
 async def test_without_room_the_same_panels_open_as_a_sheet() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, services, pilot):
         assert "MODEL" not in screen_text(app)

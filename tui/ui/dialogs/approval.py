@@ -424,7 +424,7 @@ class Approval(Sheet[None]):
         """Choose the answer in this row, if any."""
         if index >= self._list.option_count:
             return
-        key = self._list.key_at(index)
+        key = self._list.row_key(index)
         if key == "no:" and not self._too_small:
             self._list.highlighted = index
             self._reason.display = True

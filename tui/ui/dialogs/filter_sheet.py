@@ -97,7 +97,7 @@ class SearchSheet(Sheet[R]):
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
-        self.take(self.row_list.key_at(event.option_index))
+        self.take(self.row_list.row_key(event.option_index))
 
 
 class FilterSheet(SearchSheet[R]):

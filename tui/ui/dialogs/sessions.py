@@ -68,7 +68,7 @@ class ExportChoice(Sheet[tuple[Form, str]]):
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
-        form, _, part = self.row_list.key_at(event.option_index).partition(" ")
+        form, _, part = self.row_list.row_key(event.option_index).partition(" ")
         self.dismiss((cast("Form", form), part))
 
 

@@ -99,7 +99,7 @@ class ThemePicker(Sheet[str]):
 
     @on(OptionList.OptionHighlighted)
     def _try(self, event: OptionList.OptionHighlighted) -> None:
-        name = self._list.key_at(event.option_index)
+        name = self._list.row_key(event.option_index)
         if name != self.app.theme:
             self.ponder.theming.apply(self.app, name)
             self.ponder.chat.transcript.recolour(self.ponder.ui_services.theme_styles())
@@ -107,7 +107,7 @@ class ThemePicker(Sheet[str]):
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(self._list.key_at(event.option_index))
+        self.dismiss(self._list.row_key(event.option_index))
 
     def action_leave(self) -> None:
         """Restore the old theme."""

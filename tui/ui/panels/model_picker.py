@@ -218,7 +218,7 @@ class ModelPicker(Vertical):
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self._pick(self._list.key_at(event.option_index))
+        self._pick(self._list.row_key(event.option_index))
 
     @on(Field.Pressed)
     def _pressed(self, event: Field.Pressed) -> None:

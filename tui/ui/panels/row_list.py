@@ -73,7 +73,7 @@ class RowList(BarList):
             return None
         return self._rows[self.highlighted].key or None
 
-    def key_at(self, number: int) -> str:
+    def row_key(self, number: int) -> str:
         """The key of a row by its index."""
         return self._rows[number].key
 

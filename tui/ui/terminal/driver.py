@@ -53,14 +53,18 @@ ALT_KEYS = {"\x1b\r": "alt+enter", "\x1b\n": "alt+enter"} | {f"\x1b{digit}": f"a
 for the character option types with it on a Mac: `alt+1` would type `¡`."""
 _STRINGS = r"\x1b(?:P(?:[01][$+]r|>\||!\|)|_G|\](?!1[01];)[0-9]+;)[^\x1b\x07]*"
 """The beginning of what terminals answer in words: DCS, graphics, OSC. Colours 10 and 11 are read elsewhere."""
-_PRIVATE_STRING = r"\x1b[X^][^\x1b\x07]*\x1b\\"
-"""SOS and PM, only where they are complete: they begin like alt+shift+x and alt+^."""
+_PRIVATE = r"\x1b[X^][^\x1b\x07]"
+_PRIVATE_STRING = rf"{_PRIVATE}*\x1b\\"
+"""SOS and PM. They begin like alt+shift+x and alt+^: what follows only counts as a string if its end comes."""
 REPORTS = re.compile(
     rf"{_STRINGS}(?:\x07|\x1b\\)|{_PRIVATE_STRING}"
     r"|\x1b\[[>=?][0-9;]*[A-Za-z]|\x1b\[(?!48;)[0-9]+(?:;[0-9]+)*t"
 )
 """Answers to questions of an earlier program, such as a shell or an editor; Textual would type them."""
-BEGUN_REPORT = re.compile(rf"(?:{_STRINGS}\x1b?|\x1bP[01>!][$+]?|\x1b\][0-9]+|\x1b\[(?:[>=?]|[0-9])[0-9;]*)\Z")
+BEGUN_REPORT = re.compile(
+    rf"(?:{_STRINGS}\x1b?|{_PRIVATE}+\x1b?|\x1bP[01>!][$+]?|\x1b\][0-9]+|\x1b\[(?:[>=?]|[0-9])[0-9;]*)\Z"
+)
+KEY_BEFORE_LETTERS = re.compile(r"\x1b[X^]")
 LONGEST_REPORT = 4_096
 LOST_REPORT_S = 1.0
 """Time after which the end of a report is given up."""
@@ -121,7 +125,9 @@ class Keyboard(XTermParser):
         if self._paste is not None and time.monotonic() - self._pasting > LOST_S:
             yield from self._pasted(PASTED)
         if self._report and time.monotonic() - self._reporting > LOST_REPORT_S:
-            self._report = ""
+            lost, self._report = self._report, ""
+            if KEY_BEFORE_LETTERS.match(lost):
+                yield from super().feed(lost)
         yield from super().tick()
 
     def _typed(self, data: str) -> Generator[Message, None, str]:
