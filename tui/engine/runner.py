@@ -16,7 +16,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role
 from tui.engine.approvals import PendingApprovals
 from tui.engine.budget import Budget
-from tui.engine.compaction import Compaction
+from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import ConversationState, OpenTurn
 from tui.engine.planner import Ask
 from tui.engine.ports import Ports
@@ -175,7 +175,7 @@ class Runner:
         self.budget = Budget(
             conversation.session, ports.open_ledger, self.approvals.ask_about_request, run_limit=ports.max_cost
         )
-        self.compaction = Compaction(ports, saver, conversation, publish, self.budget)
+        self.compression = HistoryCompression(ports, saver, conversation, publish, self.budget)
         self._ports = ports
         self._conversation = conversation
         self._saver = saver
@@ -278,7 +278,7 @@ class Runner:
             stored=self._queue.started,
             messages=[Message(id=ports.new_id(), role=Role.USER, blocks=blocks)],
         )
-        return TurnLoop(turn, self.compaction)
+        return TurnLoop(turn, self.compression)
 
     async def _run(self, running: _Running, job: Job, tasks: asyncio.TaskGroup) -> None:
         failure: PonderError | None = None
@@ -286,7 +286,7 @@ class Runner:
             if running.turn is not None:
                 await running.turn.run()
             elif isinstance(job, Compress):
-                await self.compaction.now(self._conversation.ask(), job.instruction, self._publish)
+                await self.compression.compress_now(self._conversation.ask(), job.instruction, self._publish)
         except PonderError as error:
             failure = error
         except Exception as error:

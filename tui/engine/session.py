@@ -107,7 +107,7 @@ class Previewer:
             target=ask.target,
             request=self._planner.request(ask),
             meter=self._planner.meter(ask),
-            compression=self._runner.compaction.preview(ask),
+            compression=self._runner.compression.preview(ask),
         )
 
 
@@ -385,7 +385,7 @@ class Session:
 
     async def uncompress(self) -> bool:
         """Undo the compression; False if the history was not compressed."""
-        return await self._runner.compaction.undo(self._channel.publish)
+        return await self._runner.compression.undo(self._channel.publish)
 
     @property
     def side_turns(self) -> SideTurns:

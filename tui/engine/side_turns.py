@@ -23,7 +23,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec
 from tui.domain.tool_run import ToolRun
-from tui.engine.compaction import Compaction
+from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import ConversationState, OpenTurn
 from tui.engine.planner import Repairs
 from tui.engine.ports import Journal, Ports
@@ -73,13 +73,13 @@ class _NotStored(Saver):
         return done
 
 
-class _NoCompression(Compaction):
+class _NoCompression(HistoryCompression):
     """A side request never changes the conversation's compression."""
 
-    async def when_needed(self, *_: object) -> bool:
+    async def compress_if_needed(self, *_: object) -> bool:
         return False
 
-    async def relieve(self, *_: object) -> bool:
+    async def handle_overflow(self, *_: object) -> bool:
         return False
 
 
@@ -151,7 +151,9 @@ class JointPermit:
 class SideTurn:
     """One question to one model. ``attach`` may be called from any thread."""
 
-    def __init__(self, turn: _SideTurn, channel: Channel, compaction: Compaction, before: tuple[Turn, ...]) -> None:
+    def __init__(
+        self, turn: _SideTurn, channel: Channel, compression: HistoryCompression, before: tuple[Turn, ...]
+    ) -> None:
         self.id = turn.id
         self.spec = turn.spec
         self.before = before
@@ -162,7 +164,7 @@ class SideTurn:
         """It is to be kept when it ends."""
         self.open = turn
         self._channel = channel
-        self._loop = TurnLoop(turn, compaction)
+        self._loop = TurnLoop(turn, compression)
         self.task: asyncio.Task[None] | None = None
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
@@ -313,8 +315,8 @@ class SideTurns:
             stored=_ignore,
             messages=[Message(id=ports.new_id(), role=Role.USER, blocks=blocks)],
         )
-        compaction = _NoCompression(ports, saver, conversation, _ignore, self._runner.budget)
-        return SideTurn(turn, channel, compaction, self._conversation.turns)
+        compression = _NoCompression(ports, saver, conversation, _ignore, self._runner.budget)
+        return SideTurn(turn, channel, compression, self._conversation.turns)
 
     def _permit_together(self, sides: Sequence[SideTurn]) -> None:
         name, first, budget = self._ports.new_id(), sides[0].open, self._runner.budget

@@ -29,7 +29,7 @@ from tui.domain.request import ChatRequest
 from tui.domain.stream import Finish, Stop
 from tui.domain.usage import Usage
 from tui.engine.attempt import Attempt, AttemptId, AttemptOutput
-from tui.engine.compaction import Compaction
+from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import OpenTurn
 from tui.engine.planner import Ask, Repairs
 from tui.engine.ports import Journal
@@ -54,9 +54,9 @@ NUDGE = "Your last reply held no answer. Answer now, in plain text or with a too
 class Step:
     """Sends requests until there is an answer or retrying makes no sense."""
 
-    def __init__(self, turn: OpenTurn, compaction: Compaction) -> None:
+    def __init__(self, turn: OpenTurn, compression: HistoryCompression) -> None:
         self._turn = turn
-        self._compaction = compaction
+        self._compression = compression
         self._clock = turn.ports.clock
         self._repairs = turn.repairs()
         for name in self._repairs.without:
@@ -254,7 +254,7 @@ class Step:
         """Change the next request; False if that is not possible."""
         match repair:
             case Repair.COMPRESS:
-                return await self._compaction.relieve(self._turn.ask(self._repairs), self._turn.publish)
+                return await self._compression.handle_overflow(self._turn.ask(self._repairs), self._turn.publish)
             case Repair.WITHOUT_PARAMETER if not is_thinking_sent_back(name := failure.param or ""):
                 name = field_of(name) if is_ours(name) else name
                 repairs = replace(self._repairs, without=(*self._repairs.without, name))
@@ -335,9 +335,9 @@ _SENTENCES = {
 class TurnLoop:
     """One turn, from its prompt to its end."""
 
-    def __init__(self, turn: OpenTurn, compaction: Compaction) -> None:
+    def __init__(self, turn: OpenTurn, compression: HistoryCompression) -> None:
         self.turn = turn
-        self._compaction = compaction
+        self._compression = compression
         self._step: Step | None = None
         self._tools: ToolRound | None = None
         self._calls = CallHistory()
@@ -353,8 +353,8 @@ class TurnLoop:
         turn.stored()
         self._announce()
         while True:
-            await self._compaction.when_needed(turn.ask(), turn.publish)
-            self._step = Step(turn, self._compaction)
+            await self._compression.compress_if_needed(turn.ask(), turn.publish)
+            self._step = Step(turn, self._compression)
             message = await self._step.answer()
             self._step, self._tools = None, self._tool_round(message)
             await turn.complete(message)

@@ -62,7 +62,7 @@ class _SummaryRequests:
         return self.runs
 
 
-class Compaction:
+class HistoryCompression:
     """The compressions of one conversation."""
 
     def __init__(
@@ -76,14 +76,14 @@ class Compaction:
         self._log = CompressionLog()
         self._reported = False
 
-    async def when_needed(self, ask: Ask, publish: Publish) -> bool:
+    async def compress_if_needed(self, ask: Ask, publish: Publish) -> bool:
         """Compress if the next request is too large; True if the view changed."""
         reading = self._ports.planner.meter(ask)
         if not ask.settings.compress or not is_due(reading):
             return False
         refusal = self._log.refusal(self._ports.clock.monotonic()) or self._too_little(ask, reading)
         if refusal is None:
-            return await self.now(ask, "", publish)
+            return await self.compress_now(ask, "", publish)
         self._report_once(refusal, reading, publish)
         return await self._shorten(ask, publish, newest_first=False)
 
@@ -94,7 +94,7 @@ class Compaction:
             return None
         return f"Only {count(preview.compressed_tokens, 'token')} can be compressed: that would save too little."
 
-    async def relieve(self, ask: Ask, publish: Publish) -> bool:
+    async def handle_overflow(self, ask: Ask, publish: Publish) -> bool:
         """Handle a context overflow: cut large results, then compress. True if something changed."""
         before = self._ports.planner.meter(ask).effective
         shortened = await self._shorten(ask, publish, newest_first=True)
@@ -102,12 +102,12 @@ class Compaction:
         after = self._ports.planner.meter(ask)
         if shortened and before - after.effective >= before * ENOUGH_GAIN and not is_due(after):
             return True
-        if await self.now(ask, "", publish, fits=False):
+        if await self.compress_now(ask, "", publish, fits=False):
             return True
         bare = replace(ask, settings=replace(ask.settings, keep_turns=0))
-        return (ask.settings.keep_turns > 0 and await self.now(bare, "", publish, fits=False)) or shortened
+        return (ask.settings.keep_turns > 0 and await self.compress_now(bare, "", publish, fits=False)) or shortened
 
-    async def now(self, ask: Ask, instruction: str, publish: Publish, *, fits: bool = True) -> bool:
+    async def compress_now(self, ask: Ask, instruction: str, publish: Publish, *, fits: bool = True) -> bool:
         """Compress; True if the view changed. A failure changes nothing and is published.
 
         ``fits`` is False if the provider refused the conversation as too long.
