@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tui.app.branches import Branches
 from tui.app.open_session import OpenSession
 from tui.app.recording_backend import on_the_wire
-from tui.app.session_storage import StoredSession
 from tui.bus import Subscription
 from tui.catalog.model_spec import parse_asked, parse_spec, split_asked
 from tui.domain.blocks import Block, TextBlock
@@ -155,25 +155,7 @@ class ChatService:
         if len(names) < 2:
             raise UsageError("There is no other branch here.", advice="Editing a prompt or asking again makes one.")
         position = (names.index(turn_id) + step) % len(names)
-        spec, session = current.spec, current.session_id
-        view = current.session.view()
-        stored = StoredSession(
-            id=session,
-            title=view.title,
-            spec=spec,
-            turns=view.turns,
-            view=view.compression,
-            summaries=view.summaries,
-            elsewhere=view.elsewhere,
-            settings=current.session_settings(),
-        )
-        async with current.switching:
-            await current.close_shown()
-            try:
-                active = await current.storage.activate(session, names[position])
-                stored = replace(active, spec=spec, settings=stored.settings)
-            finally:  # if it cannot be read, the old branch is reopened
-                current.start(spec, stored)
+        await Branches(current).open(names[position])
         return f"Branch {position + 1} of {len(names)}."
 
     async def replay(self, turn_id: str, name: str) -> str:

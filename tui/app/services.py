@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from tui import __version__
 from tui.app.attachments import complete_path, read_attachment
+from tui.app.branches import Branches
 from tui.app.chat import ChatService
 from tui.app.diagnostics import reachability
 from tui.app.models import ModelService
@@ -194,6 +195,7 @@ class AppServices:
         self.tools = ToolService(current, self.cache)
         self.drafts = DraftService(current)
         self.library = library
+        self.branches = Branches(current)
         self.side = SideQuestions(current)
 
     async def discover(self) -> None:

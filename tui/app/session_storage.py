@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui.app.program import Program
     from tui.domain.blocks import Block
     from tui.domain.cost import SpentRequest
-    from tui.domain.listing import SessionInfo
+    from tui.domain.listing import SessionInfo, TurnInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class StoredSession:
 
 
 class Storage(Protocol):
-    """Stored sessions."""
+    """StoredSession sessions."""
 
     def listen(self, on_notice: Callable[[str], None], on_title: Callable[[str, str], None]) -> None:
         """Report messages about the database, and new titles with the session's id; both from any thread."""
@@ -96,6 +96,10 @@ class Storage(Protocol):
 
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
         """The turns with the same parent, including this one, oldest first."""
+        ...
+
+    async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
+        """All turns on all branches, each after the one before it."""
         ...
 
     async def activate(self, session: str, turn_id: str) -> StoredSession:
@@ -221,6 +225,23 @@ class InMemorySessions:
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
         """Other branches are not stored."""
         return (turn_id,)
+
+    async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
+        """The active path."""
+        from tui.domain.listing import TurnInfo
+
+        turns = self._sessions[session].turns if session in self._sessions else []
+        infos: list[TurnInfo] = []
+        for turn in turns:
+            answers = list(paid_in((turn,)))
+            origin = answers[-1].origin if answers else None
+            prompts = (
+                block.text for message in turn.messages[:1] for block in message.blocks if hasattr(block, "text")
+            )
+            info = TurnInfo(id=turn.id, parent=infos[-1].id if infos else None, prompt=" ".join(prompts))
+            model, level = (origin.model, origin.level) if origin is not None else ("", "")
+            infos.append(replace(info, model=model, level=level, cost=cost_of(answers).dollars))
+        return infos
 
     async def activate(self, session: str, turn_id: str) -> StoredSession:
         return await self.load(session)

@@ -22,7 +22,7 @@ from tui.store.sessions import NewSession
 
 if TYPE_CHECKING:
     from tui.domain.cost import SpentRequest
-    from tui.domain.listing import SessionInfo
+    from tui.domain.listing import SessionInfo, TurnInfo
     from tui.domain.messages import Turn
     from tui.store.library import StoredLibrary
 
@@ -142,6 +142,9 @@ class SqliteSessions:
 
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
         return await self._open_sessions.siblings(session, turn_id)
+
+    async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
+        return await self._library.turn_tree(session)
 
     async def activate(self, session: str, turn_id: str) -> StoredSession:
         return stored_from(await self._open_sessions.activate(session, turn_id))

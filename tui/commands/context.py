@@ -26,6 +26,7 @@ class View(StrEnum):
     PALETTE = "palette"
     MODELS = "models"
     COMPARE = "compare"
+    TREE = "tree"
     ASIDE = "aside"
     """``argument`` is the question."""
     KEY = "key"

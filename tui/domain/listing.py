@@ -61,6 +61,28 @@ class OpenSessionInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnInfo:
+    """A turn of a session's tree, on the active path or on another branch."""
+
+    id: str
+    parent: str | None
+    """The turn before it; None for a first turn."""
+    prompt: str
+    """The start of the prompt."""
+    model: str = ""
+    """The model that answered last; "" if none did."""
+    level: str = ""
+    cost: float | None = None
+    """Dollars, as far as known."""
+    open: bool = False
+    """It is still running."""
+
+
+LONGEST_PROMPT = 2_000
+"""Characters of a prompt in ``TurnInfo``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolInfo:
     """A tool, for lists."""
 

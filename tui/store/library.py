@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Literal
 
 from tui.domain.errors import UsageError
-from tui.domain.listing import SessionInfo
+from tui.domain.listing import LONGEST_PROMPT, SessionInfo, TurnInfo
 from tui.domain.messages import Turn
 from tui.domain.printable import one_line
 from tui.settings.user_files import write_atomically
 from tui.store import archive, export, leases, sessions
 from tui.store import turns as branches
+from tui.store.blocks import OF_MESSAGE
 from tui.store.database import Database, StoreContext
 from tui.store.export import ExportParts
 from tui.store.search import found_sessions, parse
@@ -52,6 +53,42 @@ LONGEST_NAME = 80
 """Characters of a wrong session name that are quoted."""
 TURNS_AT_ONCE = 8
 """Turns that an export holds in memory at once."""
+
+
+def _turn_tree(connection: sqlite3.Connection, session: int) -> tuple[TurnInfo, ...]:
+    prompts: dict[int, list[str]] = {}
+    for turn, text in connection.execute(
+        f"SELECT message.turn, substr(text, 1, {LONGEST_PROMPT})"
+        " FROM turn CROSS JOIN message ON message.turn = turn.seq"
+        f" CROSS JOIN block ON {OF_MESSAGE} WHERE turn.session = ? AND role = 'user' AND kind = 'text'",
+        (session,),
+    ):
+        prompts.setdefault(turn, []).append(text or "")
+    answerers: dict[int, tuple[str, str]] = {}
+    for turn, model, level in connection.execute(
+        "SELECT message.turn, model, CASE WHEN json_valid(meta) THEN json_extract(meta, '$.origin.level') END"
+        " FROM turn CROSS JOIN message ON message.turn = turn.seq"
+        " WHERE turn.session = ? AND model IS NOT NULL ORDER BY message.turn, position",
+        (session,),
+    ):
+        answerers[turn] = (str(model).partition("/")[2], level if isinstance(level, str) else "")
+    rows = connection.execute(
+        "SELECT turn.seq, turn.id, before.id, turn.cost, turn.open FROM turn LEFT JOIN turn AS before"
+        " ON before.seq = turn.parent WHERE turn.session = ? ORDER BY turn.seq",
+        (session,),
+    )
+    return tuple(
+        TurnInfo(
+            id=identity,
+            parent=parent,
+            prompt=" ".join(prompts.get(seq, ()))[:LONGEST_PROMPT],
+            model=answerers.get(seq, ("", ""))[0],
+            level=answerers.get(seq, ("", ""))[1],
+            cost=cost,
+            open=bool(running),
+        )
+        for seq, identity, parent, cost, running in rows
+    )
 
 
 class StoredLibrary:
@@ -99,6 +136,14 @@ class StoredLibrary:
             path = branches.path_to(connection, branches.head_of(connection, number))
             ends = path if len(path) <= 2 else [path[0], path[-1]]
             return export.preview(read_turns(connection, ends), left_out=len(path) - len(ends))
+
+        return await self._database.read(read)
+
+    async def turn_tree(self, session: str) -> tuple[TurnInfo, ...]:
+        """All turns on all branches, each after the one before it."""
+
+        def read(connection: sqlite3.Connection) -> tuple[TurnInfo, ...]:
+            return _turn_tree(connection, branches.session_number(connection, session))
 
         return await self._database.read(read)
 

@@ -100,6 +100,12 @@ async def _branch(context: CommandContext, argument: str) -> None:
     context.screen.say(message)
 
 
+async def _tree(context: CommandContext, _: str) -> None:
+    if not context.view().turns:
+        raise UsageError("There is no turn yet.")
+    await context.screen.show(View.TREE)
+
+
 async def _replay(context: CommandContext, argument: str) -> None:
     session = await context.services.chat.replay(_turn(context), argument)
     context.screen.session_changed()
@@ -217,6 +223,17 @@ COMMANDS = (
         scope=CommandScope.TRANSCRIPT,
         argument=Argument(usage="[next|previous]", complete=_branches),
         example="/branch previous",
+    ),
+    Command(
+        id="chat.tree",
+        slash="tree",
+        title="Tree of turns",
+        help="Show all turns on all branches as a tree, and open one.",
+        group=Group.CHAT,
+        run=_tree,
+        keys=("t",),
+        scope=CommandScope.TRANSCRIPT,
+        example="/tree",
     ),
     Command(
         id="chat.replay",

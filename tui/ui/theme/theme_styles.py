@@ -51,7 +51,7 @@ def _colour(value: str | None) -> Color | None:
     return Color.parse(value[:7]) if value.startswith("#") else None
 
 
-PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…↪", "+-||||-***oo.~o/#vx!><~>", strict=True)))
+PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─├╭•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…↪", "+-||||-++***oo.~o/#vx!><~>", strict=True)))
 """ASCII replacements for our marks, each as wide as the mark, for screen readers."""
 
 

@@ -1,0 +1,47 @@
+"""The branches of the open session: all its turns, and the path that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tui.app.open_session import OpenSession
+from tui.app.session_storage import StoredSession
+
+if TYPE_CHECKING:
+    from tui.domain.listing import TurnInfo
+
+
+class Branches:
+    """Lists and opens the branches of the open session."""
+
+    def __init__(self, current: OpenSession) -> None:
+        self._current = current
+
+    async def tree(self) -> Sequence[TurnInfo]:
+        """All turns on all branches."""
+        return await self._current.storage.turn_tree(self._current.session_id)
+
+    async def open(self, turn_id: str) -> None:
+        """Make the path through this turn the active one, down to where it was last left."""
+        current = self._current
+        spec, session = current.spec, current.session_id
+        view = current.session.view()
+        stored = StoredSession(
+            id=session,
+            title=view.title,
+            spec=spec,
+            turns=view.turns,
+            view=view.compression,
+            summaries=view.summaries,
+            elsewhere=view.elsewhere,
+            settings=current.session_settings(),
+        )
+        async with current.switching:
+            await current.close_shown()
+            try:
+                active = await current.storage.activate(session, turn_id)
+                stored = replace(active, spec=spec, settings=stored.settings)
+            finally:  # if it cannot be read, the old branch is reopened
+                current.start(spec, stored)
