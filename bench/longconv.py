@@ -32,7 +32,7 @@ from bench.render import staged
 from bench.screens import theme_styles
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.ui.terminal.gc_schedule import GcSchedule
-from tui.ui.transcript.build import Showing, sections_of
+from tui.ui.transcript.build_sections import Showing, sections_of
 from tui.ui.transcript.transcript import Transcript
 
 LIMITS = {"open_more_ms": 100, "memory_mb": 10, "page_up_ms": 50, "resize_ms": 150, "storm_key_ms": 150}

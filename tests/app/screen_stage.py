@@ -18,7 +18,7 @@ from tui.domain.events import Stamped
 from tui.engine.state import SessionView
 from tui.ui.app import PonderApp
 from tui.ui.theme.current_theme import CurrentTheme
-from tui.ui.transcript.build import Showing
+from tui.ui.transcript.build_sections import Showing
 from tui.ui.transcript.transcript_view import TranscriptView
 
 

@@ -13,7 +13,7 @@ from tests.ui.without_screen import WIDTH
 from tui.domain.blocks import TextBlock, ToolCallBlock
 from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.ui.markdown.runs import plain
-from tui.ui.transcript.build import NO_RESULT, Showing, sections_of
+from tui.ui.transcript.build_sections import NO_RESULT, Showing, sections_of
 from tui.ui.transcript.section import Section
 
 ASKED = Message(id="q", role=Role.USER, blocks=(TextBlock(text="clean up"),))

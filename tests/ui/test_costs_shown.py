@@ -15,7 +15,7 @@ from tui.ui.chat.status_line import status_of
 from tui.ui.dialogs.inspector import bill_page, parts_page
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.meter_lines import bill_lines
-from tui.ui.transcript.build import bill_of as bill_line
+from tui.ui.transcript.build_sections import bill_of as bill_line
 
 RUN = SummaryRun(
     id="r1",

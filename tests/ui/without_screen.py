@@ -6,7 +6,7 @@ import time
 
 from tui.ui.markdown.runs import plain
 from tui.ui.theme.theme_styles import ThemeStyles
-from tui.ui.transcript.build import SUMMARY, Showing
+from tui.ui.transcript.build_sections import SUMMARY, Showing
 from tui.ui.transcript.section import Presence, Section, Speaker
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView

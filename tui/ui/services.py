@@ -31,7 +31,7 @@ from tui.ui.terminal.notifications import Notifications
 from tui.ui.terminal.textual_private import write_to_terminal
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Fold
-from tui.ui.transcript.build import Showing
+from tui.ui.transcript.build_sections import Showing
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tui.engine.state import SessionView
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.format_numbers import duration, tokens
 from tui.ui.transcript.blocks import Fold
-from tui.ui.transcript.build import Showing, sections_of
+from tui.ui.transcript.build_sections import Showing, sections_of
 from tui.ui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:

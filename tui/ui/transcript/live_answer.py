@@ -25,7 +25,7 @@ from tui.domain.usage import Usage
 from tui.engine.timers import ThinkingTimer
 from tui.ui.markdown.runs import Run
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable, Thinking
-from tui.ui.transcript.build import (
+from tui.ui.transcript.build_sections import (
     Showing,
     answer_footer,
     count_tokens,

@@ -13,7 +13,7 @@ from tui.domain.search_terms import SearchTerms
 from tui.engine.state import SessionView
 from tui.ui.markdown.occurrences import Occurrence, is_in_markdown
 from tui.ui.transcript.blocks import Fold, Renderable, Thinking
-from tui.ui.transcript.build import SUMMARY, Folded
+from tui.ui.transcript.build_sections import SUMMARY, Folded
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import MARGIN, Presence, Section, text_width
 from tui.ui.transcript.tool_call import ToolCall

@@ -35,7 +35,7 @@ from tui.domain.stream import StreamEvent
 from tui.engine.state import SessionView
 from tui.ui.markdown.runs import Look, Run
 from tui.ui.transcript.blocks import Caption
-from tui.ui.transcript.build import (
+from tui.ui.transcript.build_sections import (
     Showing,
     fill_result,
     folded_into,
