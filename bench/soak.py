@@ -184,7 +184,7 @@ class Soak:
         async for batch in subscription.batches(0):
             events = [stamped.event for stamped in batch]
             if any(isinstance(event, RetryScheduled) for event in events):
-                await self.services.chat.skip_wait()
+                await self.services.chat.answer_now(())
             if word == "cancel" and any(isinstance(e, Streamed) and isinstance(e.event, TextDelta) for e in events):
                 await self.services.chat.cancel()
             last = next((event for event in events if isinstance(event, TurnFinished | TurnFailed)), None)

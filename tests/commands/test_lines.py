@@ -88,7 +88,7 @@ def test_a_completion_that_fails_offers_nothing_and_says_so_in_the_log(caplog: p
     ("line", "said"),
     [
         ("/stop", "Nothing is running."),
-        ("/now", "No retry is waiting."),
+        ("/now", "Nothing is running."),
         ("/compress", "There is nothing to compress yet."),
     ],
 )

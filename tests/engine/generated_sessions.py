@@ -28,13 +28,13 @@ from tui.domain.blocks import (
     ToolResultBlock,
 )
 from tui.domain.compression import CompressionView
-from tui.domain.messages import Message, Origin, Role, Turn, WireName
+from tui.domain.messages import ENDED_EARLY, Message, Origin, Role, Turn, WireName
 from tui.domain.request import ToolSchema
 from tui.domain.stream import Finish, Stop
-from tui.domain.thinking import ThinkingForm
+from tui.domain.thinking import ModelSpec, ThinkingForm
 from tui.engine.planner import Ask, Planner, Repairs, TokenMeter
 from tui.engine.settings import EngineSettings
-from tui.engine.turn import NUDGE
+from tui.engine.step import NUDGE
 from tui.wires.wire import wire_named
 
 TARGETS: Mapping[WireName, tuple[str, ...]] = {
@@ -97,15 +97,23 @@ class GeneratedSession:
     turns: list[Turn] = field(default_factory=list)
     configuration: int = 0
     """Counts the declared actions: each may rewrite what was sent before."""
+    steers: list[str] = field(default_factory=list)
+    """What users said in the middle of turns."""
+    answered_now: list[tuple[Sent, Sent]] = field(default_factory=list)
+    """Requests whose thinking was ended, and those that took their place."""
     unanswered: list[Sent] = field(default_factory=list)
     """Requests of turns that failed without an answer."""
     _number: int = 0
     _turn_number: int = 0
     _tools: tuple[ToolSchema, ...] = TOOLS
     _view: CompressionView | None = None
+    _left: tuple[ModelSpec, EngineSettings] | None = None
+    """Level and settings of the session while a turn uses the lowest level."""
 
     def __post_init__(self) -> None:
         self._chance = Random(f"{self.wire} {self.seed}")
+        self._steering = Random(f"steering {self.wire} {self.seed}")
+        """Decides what users say and ask for in the middle of a turn."""
         self._settings = EngineSettings(system=SYSTEM, cache_ttl=self._chance.choice(["5m", "1h", "1h"]))
         self._new_planner()
         self._choose(self._chance.choice(TARGETS[self.wire]))
@@ -209,6 +217,8 @@ class GeneratedSession:
                 break
             results = tuple(self._result(call, failed=cut) for call in calls)
             messages.append(Message(id=self._id("m"), role=Role.TOOL, blocks=results))
+            messages.extend(self._steer() for _ in range(self._steering.choice([0, 0, 0, 1, 2])))
+        self._restore_level()
         self.turns.append(Turn(id=turn_id, messages=tuple(messages)))
 
     def _fail(self, messages: list[Message]) -> None:
@@ -226,11 +236,45 @@ class GeneratedSession:
     def _offered(self) -> bool:
         return bool(self._tools) and self._target.facts.tools
 
+    def _steer(self) -> Message:
+        said = f"Steer {self._next()}."
+        self.steers.append(said)
+        return Message(id=self._id("m"), role=Role.USER, blocks=(TextBlock(text=said),))
+
+    def _answer_now(self, turn_id: str, messages: list[Message]) -> None:
+        """End the thinking of the request that was just sent, and ask again at the lowest level."""
+        before = self.sent[-1]
+        lower = self._planner.with_least_thinking(self._ask(turn_id, messages, Repairs()))
+        thought = replace(self._thinking(), partial=True, provider_state=None)
+        ended = self._message((thought,), Finish.STOP, ENDED_EARLY)
+        messages.append(replace(ended, superseded=True))
+        if lower is not None:
+            self._left = self._left or (self._spec, self._settings)
+            self._new_configuration()
+            self._spec, self._settings = lower.spec, lower.settings
+        if self._steering.randint(0, 1):
+            messages.append(self._steer())
+        self._send(turn_id, messages, Repairs())
+        if lower is not None:
+            self.answered_now.append((before, self.sent[-1]))
+
+    def _restore_level(self) -> None:
+        """The level that was lowered within a turn applies again after it."""
+        if self._left is not None:
+            self._new_configuration()
+            (self._spec, self._settings), self._left = self._left, None
+
     def _request(self, turn_id: str, messages: list[Message]) -> bool:
         """Send requests until one is answered; False if none is."""
         repairs = Repairs()
+        self._send(turn_id, messages, repairs)
+        if self._steering.randint(0, 5) == 0:
+            self._answer_now(turn_id, messages)
+        first = True
         while True:
-            self._send(turn_id, messages, repairs)
+            if not first:
+                self._send(turn_id, messages, repairs)
+            first = False
             match self._chance.randint(0, 19):
                 case 0:  # broke off: asked again
                     broken = self._answer(calls=False, interrupted="stream cut")
@@ -241,8 +285,8 @@ class GeneratedSession:
                 case _:
                     return True
 
-    def _send(self, turn_id: str, messages: list[Message], repairs: Repairs) -> None:
-        ask = Ask(
+    def _ask(self, turn_id: str, messages: list[Message], repairs: Repairs) -> Ask:
+        return Ask(
             session="session",
             turns=(*self.turns, Turn(id=turn_id, messages=tuple(messages), open=True)),
             target=self._target,
@@ -252,6 +296,9 @@ class GeneratedSession:
             view=self._view,
             repairs=repairs,
         )
+
+    def _send(self, turn_id: str, messages: list[Message], repairs: Repairs) -> None:
+        ask = self._ask(turn_id, messages, repairs)
         encoded = wire_named(self._wire).encode(self._planner.request(ask), self._quirks)
         self._account = "k1"  # the key is looked up while the first request is sent
         self.sent.append(

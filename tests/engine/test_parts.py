@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.engine.attempt import RepetitionDetector, is_same_model
+from tui.catalog.name_matching import is_same_model
+from tui.engine.attempt import RepetitionDetector
 
 
 @pytest.mark.parametrize(

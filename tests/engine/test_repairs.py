@@ -27,7 +27,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish, ResponseFinished, ResponseStarted
 from tui.domain.usage import Usage
 from tui.engine.settings import EngineSettings
-from tui.engine.turn import NUDGE
+from tui.engine.step import NUDGE
 
 
 def _play(scripts: list[Script], **how: Any) -> tuple[Stage, list[AppEvent]]:

@@ -24,7 +24,7 @@ from tests.store.stage import open_stage
 from tests.wires.prompt_cache import CachingServer
 from tui.context.legality import NOTED
 from tui.domain.messages import Turn, WireName
-from tui.engine.turn import NUDGE
+from tui.engine.step import NUDGE
 
 SEEDS = range(30)
 MORE_SEEDS = range(2_500)

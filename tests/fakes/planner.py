@@ -81,6 +81,9 @@ class FakePlanner(Planner):
             continuation=ask.continuation,
         )
 
+    def with_least_thinking(self, ask: Ask) -> Ask | None:
+        return replace(ask, spec=replace(ask.spec, asked=ThinkingLevel.NONE))
+
     def meter(self, ask: Ask) -> MeterReading:
         sent = sum(_size(message) for message in self.request(ask).outgoing.messages) + len(ask.draft)
         if ask.view is not None:

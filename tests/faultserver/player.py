@@ -170,7 +170,7 @@ class Player(Meaning):
         for verb in list(step):
             handler = getattr(self, f"do_{verb}", None)
             if handler is not None:
-                if verb not in ("status", "sleep", "hold", "rst", "eof", "chunk", "redirect", "huge_header"):
+                if verb not in ("status", "sleep", "wait", "hold", "rst", "eof", "chunk", "redirect", "huge_header"):
                     await self.head({})
                 await handler(step)
                 return
@@ -203,6 +203,10 @@ class Player(Meaning):
 
     async def do_sleep(self, step: Step) -> None:
         await asyncio.sleep(float(step["sleep"]))
+
+    async def do_wait(self, step: Step) -> None:
+        """Say nothing until the test sets the event."""
+        await step["wait"].wait()
 
     async def do_ping(self, step: Step) -> None:
         every, times = step["ping"]

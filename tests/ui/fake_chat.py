@@ -14,6 +14,7 @@ from tui.catalog.facts import Target
 from tui.context.bill import Bill, bill_of
 from tui.domain.blocks import Block, ThinkingBlock
 from tui.domain.compression import CompressionPreview
+from tui.domain.errors import UsageError
 from tui.domain.events import AppEvent, ApprovalSettled, HistoryChanged, Stamped
 from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Role, Turn
@@ -71,8 +72,16 @@ class FakeChat(ChatService):
     def session_id(self) -> str:
         return "s1"
 
-    async def submit(self, blocks: tuple[Block, ...]) -> None:
-        self.asked.append(("submit", blocks))
+    async def submit(self, blocks: tuple[Block, ...], *, after_step: bool = False) -> None:
+        self.asked.append(("steer" if after_step else "submit", blocks))
+
+    async def answer_now(self, note: tuple[Block, ...]) -> None:
+        if self.view().open_turn is None:
+            raise UsageError("Nothing is running.")
+        self.asked.append(("answer_now", note))
+
+    async def move_last_queued(self) -> None:
+        self.asked.append(("move_last_queued", None))
 
     async def cancel(self) -> None:
         self.asked.append(("cancel", None))
@@ -83,9 +92,6 @@ class FakeChat(ChatService):
     async def take_last_queued(self) -> tuple[Block, ...]:
         self.asked.append(("take_last_queued", None))
         return ()
-
-    async def skip_wait(self) -> None:
-        self.asked.append(("skip_wait", None))
 
     async def answer_long_wait(self, *, agree: bool) -> None:
         self.asked.append(("answer_long_wait", agree))

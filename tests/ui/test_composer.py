@@ -168,7 +168,7 @@ async def test_two_escapes_put_the_last_prompt_back_and_sending_replaces_it() ->
 async def test_a_prompt_the_desk_refuses_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     async with on_stage(size=(80, 24)) as (app, services, pilot):
 
-        async def refuse(blocks: object) -> None:
+        async def refuse(blocks: object, **_: object) -> None:
             raise UsageError("No model.", advice="/model")
 
         services.chat.submit = refuse  # type: ignore[method-assign]  # the service refuses

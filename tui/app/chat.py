@@ -16,7 +16,7 @@ from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Stamped
 from tui.domain.listing import ExchangeInfo
-from tui.domain.messages import Origin, Role
+from tui.domain.messages import Origin
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading
 from tui.engine.state import Phase, SessionView
@@ -53,16 +53,16 @@ class ChatService:
         """What the conversation has cost, by model; compression summaries are separate rows."""
         from tui.context.bill import bill_of  # loaded with the page that shows it
 
-        return bill_of(self.view().paid, self._output_rate, self._cache.saved_by)
+        def output_rate(origin: Origin) -> float | None:
+            from tui.catalog.prices import current_rates  # loaded with the page that shows it
 
-    def _output_rate(self, origin: Origin) -> float | None:
-        from tui.catalog.prices import current_rates  # loaded with the page that shows it
+            try:
+                facts = self._current.program.catalog.find(origin.provider, origin.model)
+            except PonderError:  # the provider is no longer configured
+                return None
+            return current_rates(facts, time.time()).get("output")
 
-        try:
-            facts = self._current.program.catalog.find(origin.provider, origin.model)
-        except PonderError:  # the provider is no longer configured
-            return None
-        return current_rates(facts, time.time()).get("output")
+        return bill_of(self.view().paid, output_rate, self._cache.saved_by)
 
     async def wire_preview(self, draft: str) -> Mapping[str, object]:
         """The next request as it is sent: method, URL, headers, body. Keys are masked."""
@@ -99,13 +99,21 @@ class ChatService:
         """The meter reading with this draft included."""
         return await self._current.call(self._current.session.previewer.meter(draft))
 
-    async def submit(self, blocks: tuple[Block, ...]) -> None:
-        """Send a prompt, or queue it if a turn is running."""
+    async def submit(self, blocks: tuple[Block, ...], *, after_step: bool = False) -> None:
+        """Send a prompt, or queue it if a turn is running: for its end, or to go in with the next tool results."""
         state = self._current.program.user_state
         if not self._current.private:
             state.add_prompt("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
         state.add_recent(str(self._current.spec))
-        await self._current.call(self._current.session.submit(blocks))
+        await self._current.call(self._current.session.submit(blocks, after_step=after_step))
+
+    async def answer_now(self, note: tuple[Block, ...]) -> None:
+        """End the thinking and answer now; a waiting retry is sent now. Raises UsageError if nothing thinks."""
+        await self._current.call(self._current.session.answer_now(note))
+
+    async def move_last_queued(self) -> None:
+        """Move the last queued prompt from the end of the turn to after this step, or back."""
+        await self._current.call(self._current.session.queue.move_last())
 
     async def cancel(self) -> None:
         """Stop the running turn and pause the queue."""
@@ -117,10 +125,6 @@ class ChatService:
     async def take_last_queued(self) -> tuple[Block, ...]:
         """Remove the last queued prompt and return it; () if nothing is queued."""
         return await self._current.call(self._current.session.queue.take_last_queued())
-
-    async def skip_wait(self) -> None:
-        """Retry now."""
-        await self._current.call(self._current.session.skip_wait())
 
     async def answer_long_wait(self, *, agree: bool) -> None:
         """Agree to a long wait before a retry, or refuse it."""
@@ -167,13 +171,12 @@ class ChatService:
         turn = next((turn for turn in view.turns if turn.id == turn_id), None)
         if turn is None:
             raise UsageError("That turn no longer exists.")
-        prompt = next((message.blocks for message in turn.messages if message.role is Role.USER), ())
         before = current.session_id
         forked = await current.storage.fork(before, turn_id, keep=False)
         stored = replace(await current.storage.load(forked), spec=spec, settings=current.session_settings())
         async with current.switching:
             await current.replace(spec, stored)
-        await self.submit(prompt)
+        await self.submit(turn.user_blocks)
         return before
 
     async def compress(self, instruction: str) -> None:

@@ -122,6 +122,7 @@ class Program:
             refused_parameters=self._read_refused_parameters(),
             open_ledger=open_ledger,
             max_cost=self.options.max_cost,
+            end_thinking=self.backend.end_thinking,
         )
 
     def _read_refused_parameters(self) -> RefusedParameters:

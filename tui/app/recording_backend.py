@@ -106,6 +106,9 @@ class RecordingBackend:
     async def count(self, target: Target, request: ChatRequest) -> int | None:
         return await self._backend.count(target, request)
 
+    async def end_thinking(self, target: Target, request: ChatRequest, response_id: str) -> bool:
+        return await self._backend.end_thinking(target, request, response_id)
+
     async def aclose(self) -> None:
         if self._opened is not None:
             await self._opened.aclose()

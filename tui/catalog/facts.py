@@ -80,6 +80,10 @@ class Quirks:
     never_sampling: bool = False
     """temperature and top_p are always refused."""
 
+    reasoning_control: bool = False
+    """The server can end the thinking of a running response (llama.cpp): ``reasoning_control`` is sent, and
+    ``/chat/completions/control`` is asked when the user wants the answer."""
+
     # Prompt caches
     prompt_cache: str = "automatic"
     """How a request asks for caching: ``automatic`` (not at all), ``top_level`` (``cache_control`` of the body, which

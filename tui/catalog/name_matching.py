@@ -54,3 +54,20 @@ def _reaches(wanted: str, prefix: str) -> bool:
 
 def _is_next_version(prefix: str, rest: str) -> bool:
     return prefix[-1:].isdigit() and _NEXT_VERSION.match(rest) is not None and _SIZE.match(rest) is None
+
+
+_CHANNELS = (".gguf", ":latest", ":free", ":nitro", ":floor", ":exacto")
+"""Suffixes that routers and local servers append to a name of the same model."""
+
+
+def is_same_model(asked: str, answered: str, aliases: tuple[str, ...] = ()) -> bool:
+    """Equal except for the vendor prefix and a date or release suffix."""
+    bare = _bare(answered)
+    return any(same_model(bare, _bare(name)) or same_model(_bare(name), bare) for name in (asked, *aliases))
+
+
+def _bare(name: str) -> str:
+    bare = name.strip().lower().rsplit("/", 1)[-1]
+    for channel in _CHANNELS:
+        bare = bare.removesuffix(channel)
+    return bare

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
+from tui.catalog.model_rows import effort_rank
 from tui.catalog.spellings import Fields, Spelling, merge_tables, nested, spelling
 from tui.catalog.thinking_choice import (
     ANSWER_ROOM,
@@ -85,6 +86,21 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
             *_lifecycle(facts),
         ),
     )
+
+
+def least_thinking(facts: ModelFacts) -> tuple[Asked | str, ...]:
+    """Return what asks for the least thinking: off if the model has that, then the least that is not off."""
+    controls = controls_of(facts.controls, spelling(facts.spelling))
+    if not controls.thinks or controls.none:
+        return ()
+    efforts = sorted((word for word in controls.efforts if word.lower() != "none"), key=effort_rank)
+    least: tuple[Asked | str, ...] = ()
+    if controls.levels_by == "budget" and controls.budget is not None:
+        least = (controls.budget.min,) if controls.budget.min else ()
+    elif efforts:
+        least = (efforts[0],)
+    can_be_off = choose(ThinkingLevel.NONE, controls, BudgetLimits()).state is PlanState.OFF
+    return (ThinkingLevel.NONE, *least) if can_be_off else least
 
 
 def _requested(asked: Asked, options: PlanOptions) -> Asked | str:

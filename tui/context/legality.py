@@ -154,12 +154,14 @@ def flatten_loops_without_thinking(
     """Convert a final tool loop that does not start with thinking to plain text: the server would refuse it.
 
     A loop that was sent as text stays text, because the next request must begin as this one did to read the cache.
-    That are the loops whose next answer was asked for with the present model and level.
+    That are the loops whose next answer was asked for with the present model and level, and those of the running
+    turn, where a text of the user between two steps begins another loop.
     """
     loops = _loops(drafts)
     for position, loop in enumerate(loops):
         final = position + 1 == len(loops)
-        if (final or _same_target_and_level(loops[position + 1][0], send_rules)) and _lacks_thinking(loop, send_rules):
+        was_final = final or loop[0].in_open_loop or _same_target_and_level(loops[position + 1][0], send_rules)
+        if was_final and _lacks_thinking(loop, send_rules):
             verdict_log.warn(_FLATTENED_LOOP)
             flatten(loop, verdict_log)
     return list(drafts)

@@ -26,7 +26,7 @@ from tui.domain.blocks import (
 )
 from tui.domain.compression import CompressionView
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import Message, Origin, Role, Turn
+from tui.domain.messages import ENDED_EARLY, Message, Origin, Role, Turn
 from tui.domain.printable import scrubbed
 from tui.domain.request import Outgoing, OutgoingMessage, Reason
 from tui.domain.thinking import ReasoningRules, ThinkingPlan
@@ -151,7 +151,8 @@ class _Selection:
         drafts = []
         for message in turn.messages:
             if message.superseded:
-                self._not_sent((message,), Reason.SUPERSEDED)
+                ended = message.interrupted == ENDED_EARLY
+                self._not_sent((message,), Reason.ENDED_EARLY if ended else Reason.SUPERSEDED)
             else:
                 drafts.append(self._message(message, position, turn_id=turn.id, turn_used_tools=used_tools))
         return drafts

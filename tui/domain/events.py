@@ -175,6 +175,8 @@ class QueueChanged:
     prompts: tuple[str, ...]
     held: bool = False
     """The prompts wait for the user, because the turn before them was stopped or failed."""
+    after_step: tuple[bool, ...] = ()
+    """For each prompt, whether it is sent with the next tool results instead of after the turn; () if none is."""
 
 
 @dataclass(frozen=True, slots=True)

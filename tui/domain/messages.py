@@ -28,6 +28,8 @@ class WireName(StrEnum):
     OLLAMA = "ollama"
 
 
+ENDED_EARLY = "ended early"
+"""``Message.interrupted`` of thinking that the user ended to get the answer. It is superseded, so it is never sent."""
 CRASHED = "crashed"
 """``Message.interrupted`` of a message that was still arriving when the program ended."""
 
@@ -87,6 +89,8 @@ class Message:
     cost: float | None = None
     cache: CacheRecord | None = None
     """Set if the provider reported a use of its cache."""
+    answered_early: bool = False
+    """The user asked for this answer while the model was thinking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +113,8 @@ class Turn:
     messages: tuple[Message, ...]
     open: bool = False
     """The tool loop of this turn is unfinished, so no thinking in it may be removed."""
+
+    @property
+    def user_blocks(self) -> tuple[Block, ...]:
+        """The prompt, and what the user added while the turn ran."""
+        return tuple(block for message in self.messages if message.role is Role.USER for block in message.blocks)

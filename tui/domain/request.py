@@ -32,6 +32,7 @@ class Reason(StrEnum):
     AS_TEXT = "sent as plain text: from another provider"
     INTERRUPTED = "not sent: the answer was interrupted before its thinking was signed"
     SUPERSEDED = "not sent: this attempt was retried"
+    ENDED_EARLY = "not sent: you ended this thinking"
     FAILED = "not sent: the request failed without an answer"
     COMPRESSED = "not sent: replaced by a summary"
     ORPHAN = "not sent: tool result without its call"

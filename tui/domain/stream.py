@@ -172,3 +172,14 @@ StreamEvent = (
     | ProviderRemark
     | ResponseFinished
 )
+
+
+def begins_answer(event: StreamEvent) -> bool:
+    """Whether this is the text of an answer or a tool call. Some servers open a text with white space."""
+    match event:
+        case TextDelta(_, text):
+            return bool(text) and not text.isspace()
+        case BlockStarted(_, "tool_call"):
+            return True
+        case _:
+            return False

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 
 from tui.bus import DELTAS, merge_stream
 from tui.catalog.facts import Target
-from tui.catalog.name_matching import same_model
+from tui.catalog.name_matching import is_same_model
 from tui.context.estimate import TextCounter, cache_text_tokens, uncached_text_tokens
 from tui.context.meter import ArrivingAnswer
 from tui.domain.assemble import Assembler
@@ -19,7 +19,7 @@ from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import BlockGrowth, CacheRecord, Message, Origin, Role
+from tui.domain.messages import ENDED_EARLY, BlockGrowth, CacheRecord, Message, Origin, Role
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockStarted,
@@ -33,6 +33,7 @@ from tui.domain.stream import (
     ThinkingDelta,
     ToolArgsDelta,
     UsageReported,
+    begins_answer,
 )
 from tui.domain.usage import Usage
 from tui.engine.continuation import Continuation
@@ -79,11 +80,11 @@ LONGEST_CHAIN = 20
 
 _NOT_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ResponseFinished)
 
+ENDED = "ended_early"
+"""Error code of an attempt that the user ended while the model was thinking."""
+
 _NOT_SENT = (ErrorKind.NO_KEY, ErrorKind.CONNECT, ErrorKind.TLS, ErrorKind.REDIRECT)
 """Failures of requests that no model has read."""
-
-_CHANNELS = (".gguf", ":latest", ":free", ":nitro", ":floor", ":exacto")
-"""Suffixes that routers and local servers append to a name of the same model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,8 +147,15 @@ class Attempt:
         self.unsaved = False
         """Something arrived that is not in a checkpoint yet."""
         self.stop: Stop | None = None
-        self._target = target
-        self._request = request
+        self.is_running = False
+        self.is_answering = False
+        """Text or a tool call has begun, so the thinking is over."""
+        self.answered_early = False
+        """The user asked for this answer while the model was thinking."""
+        self.response_id: str | None = None
+        self.target = target
+        self.request = request
+        self._ended_early = asyncio.Event()
         self._clock = clock
         self._publish = output.publish
         self._pace = output.pace
@@ -174,7 +182,18 @@ class Attempt:
 
         ``on_event`` is also called while nothing arrives, so that the end of a burst is saved.
         """
-        request = self._request
+        request = self.request
+        self.is_running = True
+        try:
+            return await self._run(backend, request, on_event)
+        finally:
+            self.is_running = False
+
+    def end_early(self) -> None:
+        """End the running request; ``run`` returns an error with the code ``ENDED``."""
+        self._ended_early.set()
+
+    async def _run(self, backend: Backend, request: ChatRequest, on_event: Callable[[], None]) -> ProviderError | None:
         for number in range(LONGEST_CHAIN):
             if number:
                 await self._permit()
@@ -273,7 +292,7 @@ class Attempt:
     def _message(
         self, blocks: tuple[Block, ...], *, interrupted: str | None = None, superseded: bool = False
     ) -> Message:
-        asked = self._request.model
+        asked = self.request.model
         answered = self._assembler.model
         usage = self._continuation.usage(self._assembler.usage)
         if usage is not None and usage.thinking == 0 and any(isinstance(b, ThinkingBlock) and b.text for b in blocks):
@@ -282,15 +301,16 @@ class Attempt:
             id=self.id.message_id,
             role=Role.ASSISTANT,
             blocks=blocks,
-            origin=replace(self._stamp(self._target), level=self._request.plan.level),
+            origin=replace(self._stamp(self.target), level=self.request.plan.level),
             usage=usage,
             stop=self.stop,
             answered_by=answered if answered and answered != asked else None,
             interrupted=interrupted,
             superseded=superseded,
             seconds=self._clock.monotonic() - self._started,
-            cost=self._price(self._target, usage) if usage is not None else None,
+            cost=self._price(self.target, usage) if usage is not None else None,
             cache=self._cache if usage is not None and (usage.cache_read or usage.cache_write) else None,
+            answered_early=self.answered_early,
         )
 
     async def _send(self, backend: Backend, request: ChatRequest, on_event: Callable[[], None]) -> ProviderError | None:
@@ -298,16 +318,28 @@ class Attempt:
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._timer = RequestTimer(self._clock, self._limit_s, self._stalled)
-                timing = tasks.create_task(self._timer.run(on_event))
+                beside = (
+                    tasks.create_task(self._timer.run(on_event)),
+                    tasks.create_task(self._raise_when_ended()),
+                )
                 await self._read(backend, request, on_event)
-                timing.cancel()
+                for task in beside:
+                    task.cancel()
         except* ProviderError as failures:
             failure = _first(failures)
+        running = asyncio.current_task()
+        if failure is not None and running is not None and running.cancelling():
+            # A task group of Python 3.11 and 3.12 forgets that it was cancelled if one of its tasks failed meanwhile.
+            raise asyncio.CancelledError
         return failure
+
+    async def _raise_when_ended(self) -> None:
+        await self._ended_early.wait()
+        raise ProviderError(ErrorKind.OTHER, ENDED_EARLY, code=ENDED, retryable=False)
 
     async def _read(self, backend: Backend, request: ChatRequest, on_event: Callable[[], None]) -> None:
         self.stop = None
-        events = backend.stream(self._target, request)
+        events = backend.stream(self.target, request)
         try:
             async for batch in events:
                 for portion in _portions(batch):
@@ -336,7 +368,8 @@ class Attempt:
             event = UsageReported(event.usage.without_false_zeros())
         if isinstance(event, BlockStarted) and event.kind == "thinking" and event.form is None:
             # Only some wires say whether thinking is a summary or the full text; otherwise the model's facts do.
-            event = replace(event, form=self._target.facts.form)
+            event = replace(event, form=self.target.facts.form)
+        self.is_answering = self.is_answering or begins_answer(event)
         self._assembler.feed(event)
         self._thought.take(event, self._clock.monotonic())
         match event:
@@ -352,8 +385,10 @@ class Attempt:
             case ProviderRemark(_, text) if text not in self._remarks:
                 self._remarks.add(text)
                 self._unpublished.append(Notice(Severity.WARNING, text))
-            case ResponseStarted(model, restarted=restarted):
+            case ResponseStarted(model, response_id, restarted=restarted):
+                self.response_id = response_id or self.response_id
                 if restarted:
+                    self.is_answering = False
                     self._counters.clear()
                     self._written = {}
                 self._check_model(model)
@@ -390,12 +425,12 @@ class Attempt:
             self._unpublished.append(notice)
 
     def _check_model(self, answering: str | None) -> None:
-        facts = self._target.facts
-        warning = f"Asked `{self._request.model}`, but `{answering}` answers."
+        facts = self.target.facts
+        warning = f"Asked `{self.request.model}`, but `{answering}` answers."
         if (
             answering
             and warning not in self._remarks
-            and not is_same_model(self._request.model, answering, facts.aliases)
+            and not is_same_model(self.request.model, answering, facts.aliases)
         ):
             self._remarks.add(warning)
             self._unpublished.append(Notice(Severity.WARNING, warning))
@@ -462,16 +497,3 @@ def _first(failures: BaseExceptionGroup[ProviderError]) -> ProviderError:
     for failure in failures.exceptions:
         return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
     raise AssertionError("an exception group is never empty")
-
-
-def is_same_model(asked: str, answered: str, aliases: tuple[str, ...] = ()) -> bool:
-    """Equal except for the vendor prefix and a date or release suffix."""
-    bare = _bare(answered)
-    return any(same_model(bare, _bare(name)) or same_model(_bare(name), bare) for name in (asked, *aliases))
-
-
-def _bare(name: str) -> str:
-    bare = name.strip().lower().rsplit("/", 1)[-1]
-    for channel in _CHANNELS:
-        bare = bare.removesuffix(channel)
-    return bare

@@ -96,9 +96,13 @@ def _endpoint(target: Target) -> Endpoint:
     return provider.id, provider.base_url_for(facts.wire), facts.id
 
 
+def _nothing() -> None:
+    pass
+
+
 @dataclass(slots=True)
 class OpenTurn:
-    """The running turn. Its model and settings do not change while it runs."""
+    """The running turn. Its model does not change while it runs; its level only if the user asks to answer now."""
 
     id: str
     conversation: ConversationState
@@ -114,6 +118,10 @@ class OpenTurn:
     budget: Budget
     stored: Callable[[], None]
     """Record that the start of the turn is in the journal."""
+    take_steers: Callable[[], tuple[tuple[Block, ...], ...]] = tuple
+    """Take the queued prompts that go in after this step."""
+    steers_stored: Callable[[], None] = _nothing
+    """Record that they are in the journal."""
     messages: list[Message] = field(default_factory=list)
     round: int = 0
     attempts: int = 0
@@ -191,6 +199,11 @@ class OpenTurn:
     async def add_results(self, message_id: str, blocks: tuple[Block, ...]) -> None:
         """Add tool results."""
         await self.complete(Message(id=message_id, role=Role.TOOL, blocks=blocks))
+        self.measure()
+
+    async def add_user_message(self, blocks: tuple[Block, ...]) -> None:
+        """Add what the user says in the middle of the turn."""
+        await self.complete(Message(id=self.ports.new_id(), role=Role.USER, blocks=blocks))
         self.measure()
 
     def measure(self, excerpt: Message | None = None, arriving: ArrivingAnswer | None = None) -> None:

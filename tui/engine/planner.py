@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from tui.catalog.catalog import Catalog, effective_quirks
 from tui.catalog.facts import ModelFacts, Target
-from tui.catalog.plan import DynamicBudget, plan
+from tui.catalog.plan import DynamicBudget, least_thinking, plan
 from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
 from tui.context.meter import ArrivingAnswer, Tally, WindowLimits, reading_of, tally, updated_calibration, with_arriving
 from tui.context.select import select
@@ -21,8 +21,8 @@ from tui.context.thinking_back import Repair
 from tui.domain.compression import CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Origin, Role, Turn, WireName
-from tui.domain.request import ChatRequest, ToolSchema
-from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
+from tui.domain.request import ChatRequest, Reason, ToolSchema
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Part, Usage
 from tui.engine.refused_parameters import without_parameter
 from tui.engine.settings import EngineSettings
@@ -333,6 +333,24 @@ class Planner:
         state = cache_state(ask.turns, following, now)
         return 0 if state is None else state.tokens
 
+    def with_least_thinking(self, ask: Ask) -> Ask | None:
+        """The same request with the least thinking the model has; None if it cannot ask for less than now.
+
+        In a tool loop thinking is not switched off if earlier thinking of the loop could then not be sent: a provider
+        may refuse a loop whose first steps changed, and its prompt cache would not be read.
+        """
+        before = self.request(ask)
+        loop = {message.id for message in ask.turns[-1].messages} if ask.turns else set[str]()
+        for least in least_thinking(ask.target.facts):
+            lower = replace(ask, spec=replace(ask.spec, asked=_level_of(least)), settings=_least(ask.settings, least))
+            request = self.request(lower)
+            if request.plan.fields == before.plan.fields:
+                return None
+            lost = (verdict for verdict in request.outgoing.verdicts if verdict.reason is Reason.THINKING_OFF)
+            if all(verdict.message_id not in loop for verdict in lost):
+                return lower
+        return None
+
     def quiet_plan(self, target: Target) -> ThinkingPlan:
         """The least thinking a model supports, for summaries and titles."""
         return plan(target.facts, target.provider, ThinkingLevel.NONE, with_tools=False)
@@ -391,6 +409,16 @@ class Planner:
 
         left_out = dropped_settings(request, target.facts.wire, effective_quirks(target.provider, target.facts))
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
+
+
+def _level_of(least: Asked | str) -> Asked:
+    return least if isinstance(least, ThinkingLevel | int) else ThinkingLevel.NONE
+
+
+def _least(settings: EngineSettings, least: Asked | str) -> EngineSettings:
+    """Settings that do not replace the level, except by an effort word that has no level."""
+    effort = None if isinstance(least, ThinkingLevel | int) else least
+    return replace(settings, thinking=True, effort=effort, thinking_tokens=None, overruler="", dynamic_budget=False)
 
 
 def cache_ttl(wanted: str, target: Target) -> str | None:

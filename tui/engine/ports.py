@@ -128,6 +128,10 @@ class NoTools:
         raise AssertionError(f"no tool {call.name}")
 
 
+async def _cannot_end_thinking(target: Target, request: ChatRequest, response_id: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """The session's dependencies."""
@@ -153,3 +157,5 @@ class Ports:
     """Returns the record of what requests cost, for spending limits."""
     max_cost: float | None = None
     """Dollars that this start of the program may spend."""
+    end_thinking: Callable[[Target, ChatRequest, str], Awaitable[bool]] = _cannot_end_thinking
+    """Asks the server to end the thinking of a running response (named by its id) and to answer; False if it cannot."""

@@ -7,10 +7,11 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import ClassVar
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
 from tui.domain.counting import count
-from tui.domain.errors import PonderError
+from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role
@@ -36,6 +37,8 @@ class Prompt:
     """A prompt from the user."""
 
     blocks: tuple[Block, ...]
+    after_step: bool = False
+    """It goes in with the next tool results of the running turn, or after the turn if there are none."""
 
     @property
     def label(self) -> str:
@@ -52,6 +55,7 @@ class Compress:
     """A request from the user to compress the history."""
 
     instruction: str
+    after_step: ClassVar[bool] = False
 
     @property
     def label(self) -> str:
@@ -83,10 +87,10 @@ class Queue:
         self._keep = keep
         self._stored = stored
         self._jobs: deque[Job] = deque(map(Prompt, stored))
-        self._starting: Prompt | None = None
-        """The job was taken but its turn is not stored yet: a crash must not lose it."""
+        self._starting: tuple[Prompt, ...] = ()
+        """These were taken but are not stored in a turn yet: a crash must not lose them."""
         self._held = bool(stored)
-        self._published = QueueChanged(tuple(job.label for job in self._jobs), self._held)
+        self._published = self._changed()
 
     def add(self, job: Job) -> None:
         """Append a job."""
@@ -98,18 +102,39 @@ class Queue:
         if not self._jobs or self._held:
             return None
         job = self._jobs.popleft()
-        self._starting = job if isinstance(job, Prompt) else None
+        self._starting = (job,) if isinstance(job, Prompt) else ()
+        self._leave_step()
         return job
 
+    def next_steers(self) -> tuple[tuple[Block, ...], ...]:
+        """Remove and return the prompts that go in after this step."""
+        steers = tuple(job for job in self._jobs if isinstance(job, Prompt) and job.after_step)
+        if steers:
+            self._jobs = deque(job for job in self._jobs if not job.after_step)
+            self._starting = steers
+            self.publish_changes()
+        return tuple(job.blocks for job in steers)
+
     def started(self) -> None:
-        """Record that the turn of the last job taken is stored."""
-        self._starting = None
+        """Record that the jobs taken last are stored in a turn."""
+        self._starting = ()
         self._store()
 
     def hold(self) -> None:
         """Hold the queue until ``resume``."""
         self._held = bool(self._jobs)
+        self._leave_step()
         self.publish_changes()
+
+    def _leave_step(self) -> None:
+        """Let all prompts wait for their own turn: the turn whose step they waited for is over."""
+        self._jobs = deque(replace(job, after_step=False) if isinstance(job, Prompt) else job for job in self._jobs)
+
+    async def move_last(self) -> None:
+        """Move the last prompt from the end of the turn to after this step, or back."""
+        if self._jobs and not self._held and isinstance(last := self._jobs[-1], Prompt):
+            self._jobs[-1] = replace(last, after_step=not last.after_step)
+            self.publish_changes()
 
     def leave(self) -> None:
         """Stop handing out jobs. Stored prompts stay stored and are back when the session is opened again."""
@@ -121,13 +146,18 @@ class Queue:
     def publish_changes(self) -> None:
         """Publish and store the queue if it changed."""
         self._store()
-        queue = QueueChanged(tuple(job.label for job in self._jobs), self._held)
+        queue = self._changed()
         if queue != self._published:
             self._published = queue
             self._publish(queue)
 
+    def _changed(self) -> QueueChanged:
+        after_step = tuple(job.after_step for job in self._jobs)
+        labels = tuple(job.label for job in self._jobs)
+        return QueueChanged(labels, self._held, after_step if any(after_step) else ())
+
     def _store(self) -> None:
-        jobs = (self._starting, *self._jobs) if self._starting is not None else tuple(self._jobs)
+        jobs = (*self._starting, *self._jobs)
         prompts = tuple(job.blocks for job in jobs if isinstance(job, Prompt))
         if prompts != self._stored:
             self._stored = prompts
@@ -230,6 +260,15 @@ class Runner:
         ending = tasks.create_task(self._end_cancelled(running, running.task, tasks))
         await asyncio.wait({ending}, timeout=CANCEL_WITHIN_S)
 
+    async def answer_now(self, note: tuple[Block, ...]) -> None:
+        """End the thinking of the running turn. Raises UsageError if there is none."""
+        running = self._running
+        if running is None or running.ending:
+            raise UsageError("Nothing is running.")
+        if running.turn is None:
+            raise UsageError("The history is being compressed: there is no thinking to end.", advice="Esc stops it.")
+        await running.turn.answer_now(note)
+
     async def idle(self) -> None:
         """Wait until nothing runs."""
         await self._idle.wait()
@@ -276,6 +315,8 @@ class Runner:
             approvals=self.approvals,
             budget=self.budget,
             stored=self._queue.started,
+            take_steers=self._queue.next_steers,
+            steers_stored=self._queue.started,
             messages=[Message(id=ports.new_id(), role=Role.USER, blocks=blocks)],
         )
         return TurnLoop(turn, self.compression)

@@ -304,19 +304,23 @@ class Session:
         """Call this after each event that is not streamed, with the state after it; on the publishing thread."""
         self._channel.watcher = watcher
 
-    async def submit(self, blocks: tuple[Block, ...]) -> None:
-        """Send a prompt, or queue it while a turn runs. A held queue stays held."""
+    async def submit(self, blocks: tuple[Block, ...], *, after_step: bool = False) -> None:
+        """Send a prompt, or queue it while a turn runs. A held queue stays held.
+
+        A queued prompt waits for the end of the turn. With ``after_step`` it is sent with the next tool results, if
+        the turn has any.
+        """
         if not blocks:
             raise UsageError("There is nothing to send.")
-        self._runner.add(Prompt(blocks), self._group())
+        self._runner.add(Prompt(blocks, after_step), self._group())
+
+    async def answer_now(self, note: tuple[Block, ...] = ()) -> None:
+        """End the thinking and have the answer now; ``note`` is sent with it. Raises UsageError if nothing thinks."""
+        await self._runner.answer_now(note)
 
     async def cancel(self) -> None:
         """Cancel the running job and hold the queue; the answer so far is kept."""
         await self._runner.cancel(self._group())
-
-    async def skip_wait(self) -> None:
-        """Retry now instead of after the countdown."""
-        self._runner.retry_wait.skip()
 
     async def answer_long_wait(self, *, agree: bool) -> None:
         """The user's answer about a long wait before a retry."""
@@ -334,10 +338,9 @@ class Session:
     async def retry(self, turn_id: str, spec: ModelSpec | None = None) -> None:
         """Send the same prompt again, to another model or level if given."""
         turn = _turn_of(self._conversation.turns, turn_id)
-        prompt = next((message for message in turn.messages if message.role is Role.USER), None)
         if spec is not None:
             await self.set_model(spec)
-        await self.edit(turn_id, prompt.blocks if prompt else ())
+        await self.edit(turn_id, turn.user_blocks)
 
     async def fork(self, turn_id: str) -> None:
         """Continue from the end of this turn; the turns after it stay stored as another branch."""

@@ -74,6 +74,8 @@ class OpenAnswer:
 
     round: int
     attempt: int
+    spec: ModelSpec
+    plan: ThinkingPlan
     events: tuple[StreamEvent, ...] = ()
     """Its events so far, merged. A new follower processes them like live events."""
     blocks: tuple[Block, ...] = ()
@@ -95,6 +97,8 @@ class SessionView:
     queue: tuple[str, ...] = ()
     queue_held: bool = False
     """The queue waits for the user: the turn before it was stopped or failed."""
+    queue_after_step: tuple[bool, ...] = ()
+    """For each queued prompt, whether it is sent with the next tool results; () if none is."""
     meter: MeterReading | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     title: str = ""
@@ -227,10 +231,13 @@ class SessionState:
     def _answer(self, event: RequestStarted | AttemptReset | MessageCompleted | RetryScheduled | Stalled) -> None:
         view = self._view
         match event:
-            case RequestStarted(_, round_, attempt, _, plan):
+            case RequestStarted(_, round_, attempt, spec, plan):
                 self._clear_answer()
-                answer = OpenAnswer(round=round_, attempt=attempt)
-                self._view = replace(view, answer=answer, plan=plan, phase=Phase.WAITING, retry=None, stalled_s=None)
+                answer = OpenAnswer(round=round_, attempt=attempt, spec=spec, plan=plan)
+                selected = plan if spec == view.spec else view.plan
+                self._view = replace(
+                    view, answer=answer, plan=selected, phase=Phase.WAITING, retry=None, stalled_s=None
+                )
             case AttemptReset():
                 self._clear_answer()
                 self._view = replace(view, answer=None, stalled_s=None)
@@ -260,8 +267,8 @@ class SessionState:
     def _rest(self, event: AppEvent) -> None:
         view = self._view
         match event:
-            case QueueChanged(prompts, held):
-                self._view = replace(view, queue=prompts, queue_held=held)
+            case QueueChanged(prompts, held, after_step):
+                self._view = replace(view, queue=prompts, queue_held=held, queue_after_step=after_step)
             case MeterChanged(reading):
                 self._view = replace(view, meter=reading)
             case ModelChanged(spec, plan):

@@ -136,6 +136,7 @@ class RetryWait:
         self._skipped = asyncio.Event()
         self._spoken = asyncio.Event()
         self._agreed = False
+        self.is_waiting = False
 
     def skip(self) -> None:
         """Continue now."""
@@ -150,6 +151,13 @@ class RetryWait:
 
     async def wait(self, seconds: float, *, needs_consent: bool) -> bool:
         """Wait; False if the user does not consent."""
+        self.is_waiting = True
+        try:
+            return await self._wait(seconds, needs_consent=needs_consent)
+        finally:
+            self.is_waiting = False
+
+    async def _wait(self, seconds: float, *, needs_consent: bool) -> bool:
         self._skipped.clear()
         self._spoken.clear()
         self._agreed = False

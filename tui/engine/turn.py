@@ -1,318 +1,27 @@
-"""The turn loop: ask, store the answer, run its tools, ask again, until there is nothing left to do.
-
-``Step`` gets one answer: it sends requests until one succeeds, within one budget of requests, attempts and waiting.
-"""
+"""The turn loop: ask, store the answer, run its tools, ask again, until there is nothing left to do."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
-from tui.context.prompt_cache import record_request
-from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, ToolCallBlock, ToolResultBlock
 from tui.domain.counting import count
-from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.errors import UsageError
 from tui.domain.events import (
-    AttemptReset,
     MessageCompleted,
     Notice,
-    RequestStarted,
-    RetryScheduled,
     Severity,
     ToolFinished,
     TurnStarted,
 )
-from tui.domain.messages import CRASHED, Message, Role, Turn
-from tui.domain.request import ChatRequest
+from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish, Stop
-from tui.domain.usage import Usage
-from tui.engine.attempt import Attempt, AttemptId, AttemptOutput
 from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import OpenTurn
-from tui.engine.planner import Ask, Repairs
 from tui.engine.ports import Journal
-from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, field_of, is_ours, is_thinking_sent_back
-from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, SendRepaired, Spent, Wait, decide
+from tui.engine.step import Step
 from tui.engine.tool_round import NOT_STARTED, CallHistory, ToolRound, failed
-
-CHECKPOINT_EVERY_S = 1.0
-"""The most of a running stream that a crash can lose; the meter is updated at the same interval."""
-DOUBTED_FROM = 4_000
-"""Below this many estimated tokens, a difference to the reported input means nothing."""
-DOUBTED_BELOW = 0.7
-_BLANK_SENT = "This server requires thinking with every answer: ponder sent blank thinking for answers that have none."
-_SENT_WITHOUT = "`{name}` is not supported here: sent without it."
-_NOTHING_LEFT_OUT = (
-    "This provider requires thinking with every answer, and one answer here has none: `/fork` before it, "
-    "or switch thinking off with `/thinking none`."
-)
-NUDGE = "Your last reply held no answer. Answer now, in plain text or with a tool call."
-
-
-class Step:
-    """Sends requests until there is an answer or retrying makes no sense."""
-
-    def __init__(self, turn: OpenTurn, compression: HistoryCompression) -> None:
-        self._turn = turn
-        self._compression = compression
-        self._clock = turn.ports.clock
-        self._repairs = turn.repairs()
-        for name in self._repairs.without:
-            if not is_ours(name):
-                turn.remark(_SENT_WITHOUT.format(name=name))
-        self._thinking_not_taken = self._repairs.without_thinking
-        self._models_output: int | None = None
-        self._spent = Spent()
-        self._attempt: Attempt | None = None
-        self._broken: Message | None = None
-        """The interrupted answer that got furthest: kept if no other attempt brings anything."""
-        self._checkpointed = self._clock.monotonic()
-        self._checkpoint: asyncio.Event | None = None
-        """Set once the last checkpoint was written."""
-
-    async def answer(self) -> Message:
-        """The finished message, not stored yet; raises ProviderError if there is none."""
-        while True:
-            ask = self._turn.ask(self._repairs)
-            request = self._turn.ports.planner.request(ask)
-            attempt = await self._begin(ask, request)
-            failure = await self._run(attempt, ask, request)
-            if failure is None:
-                return self._accept(attempt, ask)
-            decision = decide(
-                failure,
-                self._spent,
-                partial=attempt.shown,
-                draw=self._turn.ports.draw(),
-                now=self._clock.now(),
-            )
-            if isinstance(decision, GiveUp) and attempt.stop is not None:
-                self._turn.publish(Notice(Severity.WARNING, failure.message, "Ask again, or try another level."))
-                return self._accept(attempt, ask)
-            if isinstance(decision, GiveUp):
-                await self._prefer_longer(attempt, failure)
-                raise self._explained(failure, decision.advice, ask)
-            await self._prepare_retry(attempt, failure, decision, request)
-
-    def partial(self, reason: str) -> Message | None:
-        """The answer so far for a step that ends early: of the last attempt, otherwise the best interrupted one."""
-        if self._attempt is not None:
-            message = self._attempt.message(interrupted=reason)
-            if message.blocks or (self._broken is None and message.usage is not None):
-                return message
-        return None if self._broken is None else replace(self._broken, superseded=False)
-
-    async def _prefer_longer(self, attempt: Attempt, failure: ProviderError) -> None:
-        """Use an earlier attempt if it got further; name both failures if the last one brought nothing."""
-        if self._broken is None:
-            return
-        last = attempt.message()
-        if not last.blocks:
-            failure.message = f"{self._broken.interrupted} Asking again failed: {failure.message}"
-        elif _length(last) < _length(self._broken):
-            await self._void(attempt, failure)
-
-    async def _run(self, attempt: Attempt, ask: Ask, request: ChatRequest) -> ProviderError | None:
-        failure: ProviderError | None = None
-        try:
-            failure = await attempt.run(self._turn.ports.backend, self._on_event)
-        finally:
-            cost = partial(self._turn.ports.planner.worst_cost, ask, request)
-            self._turn.budget.settle(attempt.id.message_id, partial(attempt.spent, failure, cost))
-        return failure
-
-    async def _begin(self, ask: Ask, request: ChatRequest) -> Attempt:
-        turn, planner = self._turn, self._turn.ports.planner
-        message_id = turn.ports.new_id()
-        worst_cost = partial(planner.worst_cost, ask, request)
-        await turn.permit(message_id, worst_cost)
-
-        async def permit_continuation() -> None:
-            await turn.permit(message_id, partial(attempt.worst_if_continued, worst_cost))
-
-        turn.attempts += 1
-        self._spent = replace(self._spent, requests=self._spent.requests + 1)
-        turn.publish(RequestStarted(turn.id, turn.round, turn.attempts, turn.spec, request.plan))
-        for remark in (*request.plan.warnings, *request.outgoing.warnings):
-            turn.remark(remark)
-        cache = record_request(request, turn.conversation.view, turn.settings.rules, at=self._clock.now())
-        attempt = self._attempt = Attempt(
-            AttemptId(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=message_id),
-            turn.target,
-            request,
-            clock=self._clock,
-            output=AttemptOutput(
-                turn.publish,
-                turn.conversation.remarks,
-                planner.stamp,
-                turn.pace,
-                planner.cost,
-                permit_continuation,
-                cache,
-            ),
-            limit_s=turn.settings.attempt_limit_s,
-        )
-        self._turn.answer = partial(attempt.message, interrupted=CRASHED)
-        return attempt
-
-    def _remember(self) -> None:
-        """Record the parameters that the server only accepted without."""
-        never = (THINKING,) if self._repairs.without_thinking and self._thinking_not_taken else ()
-        if self._repairs.blank_thinking:
-            never = (*never, ANSWERS_WITHOUT_THINKING)
-        turn = self._turn
-        turn.conversation.learn(turn.target, turn.spec, turn.settings, (*self._repairs.without, *never))
-        if self._models_output is not None:
-            turn.conversation.learn_output_limit(turn.target, self._models_output)
-
-    def _accept(self, attempt: Attempt, ask: Ask) -> Message:
-        self._remember()
-        planner = self._turn.ports.planner
-        self._turn.answer = None
-        message = attempt.message()
-        attempt.cache_counts(message)
-        if message.usage is None:
-            return message
-        self._compare_input(ask, message.usage)
-        planner.learn(ask, message.usage)
-        return message
-
-    def _compare_input(self, ask: Ask, usage: Usage) -> None:
-        """Detect a server that silently truncates long input: the input tokens it reports are too few."""
-        if usage.input is None:
-            return
-        expected = self._turn.ports.planner.meter(ask).effective
-        warning = f"{self._turn.spec.provider}/{self._turn.spec.model} reads less"
-        if warning in self._turn.conversation.remarks:
-            return
-        if expected >= DOUBTED_FROM and usage.input < expected * DOUBTED_BELOW:
-            self._turn.conversation.remarks.add(warning)
-            self._turn.publish(
-                Notice(
-                    Severity.WARNING,
-                    f"The server read {usage.input:,} of about {count(expected, 'token')}: "
-                    "it may have dropped context.",
-                    "Set `context.limit` to what the server was started with.",
-                )
-            )
-
-    def _on_event(self) -> None:
-        now, attempt = self._clock.monotonic(), self._attempt
-        if now - self._checkpointed < CHECKPOINT_EVERY_S or attempt is None or not self._turn.live:
-            return
-        if not attempt.unsaved:
-            return
-        self._checkpointed = now
-        self._turn.measure(*attempt.arriving(CRASHED))
-        if self._checkpoint is not None and not self._checkpoint.is_set():
-            return  # The last write is still running; the new text is written with the next one.
-        attempt.unsaved = False
-        session = self._turn.conversation.session
-        self._checkpoint = self._turn.saver.save_soon(
-            lambda journal: attempt.store(journal, CRASHED, session), replaces=f"checkpoint {attempt.id.message_id}"
-        )
-
-    async def _prepare_retry(
-        self, attempt: Attempt, failure: ProviderError, decision: Wait | SendRepaired, failed: ChatRequest
-    ) -> None:
-        await self._void(attempt, failure)
-        if isinstance(decision, SendRepaired):
-            refused = self._spent.refused | ({failure.param} if failure.param else set())
-            self._spent = replace(self._spent, repairs=self._spent.repairs | {decision.repair}, refused=refused)
-            if not await self._repair_request(decision.repair, failure, failed):
-                raise self._explained(failure, "", self._turn.ask(self._repairs))
-            return
-        self._spent = self._spent.failed(partial=attempt.shown)
-        turn = self._turn
-        turn.publish(RetryScheduled(turn.id, decision.seconds, turn.attempts + 1, failure, decision.needs_consent))
-        if decision.needs_consent and not turn.ports.interactive:
-            raise failure
-        began = self._clock.monotonic()
-        if not await turn.retry_wait.wait(decision.seconds, needs_consent=decision.needs_consent):
-            raise failure
-        if not decision.needs_consent:
-            slept = self._clock.monotonic() - began
-            self._spent = replace(self._spent, slept_s=self._spent.slept_s + slept)
-
-    async def _void(self, attempt: Attempt, failure: ProviderError) -> None:
-        """Mark what this attempt showed as superseded; it stays stored for inspection."""
-        self._attempt = None
-        turn = self._turn
-        turn.answer = None
-        if attempt.shown:
-            turn.publish(AttemptReset(turn.id, turn.round, attempt.id.attempt, failure))
-        message = attempt.message(interrupted=failure.message, superseded=True)
-        if message.blocks or message.usage is not None:  # text arrived, or tokens were paid for
-            await turn.complete(message)
-            further = self._broken is None or _length(message) >= _length(self._broken)
-            if message.blocks and failure.retryable and further:
-                self._broken = message
-
-    async def _repair_request(self, repair: Repair, failure: ProviderError, failed: ChatRequest) -> bool:
-        """Change the next request; False if that is not possible."""
-        match repair:
-            case Repair.COMPRESS:
-                return await self._compression.handle_overflow(self._turn.ask(self._repairs), self._turn.publish)
-            case Repair.WITHOUT_PARAMETER if not is_thinking_sent_back(name := failure.param or ""):
-                name = field_of(name) if is_ours(name) else name
-                repairs = replace(self._repairs, without=(*self._repairs.without, name))
-                return self._send_differently(repairs, failed, _SENT_WITHOUT.format(name=name))
-            case Repair.WITHOUT_PARAMETER | Repair.WITHOUT_THINKING:
-                self._thinking_not_taken = failure.code == NOT_TAKEN or is_thinking_sent_back(failure.param or "")
-                repairs = replace(self._repairs, without_thinking=True)
-                return self._send_differently(repairs, failed, "Sent again without the thinking of earlier turns.")
-            case Repair.BLANK_THINKING:
-                return self._send_differently(replace(self._repairs, blank_thinking=True), failed, _BLANK_SENT)
-            case Repair.SHORTER_OUTPUT:
-                return self._shorten_output(failure, failed)
-            case Repair.NUDGE if not self._turn.target.facts.bound:
-                # Thinking that is signed together with all that came before would be invalid in the next request.
-                self._repairs = replace(self._repairs, nudge=NUDGE)
-            case Repair.NUDGE | Repair.ASK_AGAIN:
-                pass
-        self._turn.publish(Notice(Severity.WARNING, failure.message, "Asking once more."))
-        return True
-
-    def _shorten_output(self, failure: ProviderError, failed: ChatRequest) -> bool:
-        room, refused = failure.output_room or 0, failed.plan.max_output or failed.max_output
-        if failure.kind is not ErrorKind.CONTEXT_OVERFLOW:
-            self._models_output = room  # the model's own limit, independent of the prompt
-        was = "output limit" if refused is None else f"output limit of {count(refused, 'token')}"
-        sentence = f"The {was} does not fit here: asked again with {count(room, 'token')}."
-        return self._send_differently(replace(self._repairs, max_output=room), failed, sentence)
-
-    def _send_differently(self, repairs: Repairs, failed: ChatRequest, sentence: str) -> bool:
-        if self._turn.ports.planner.request(self._turn.ask(repairs)) == failed:
-            return False
-        self._repairs = repairs
-        if sentence not in self._turn.conversation.remarks:
-            self._turn.conversation.remarks.add(sentence)
-            self._turn.publish(Notice(Severity.WARNING, sentence))
-        return True
-
-    def _explained(self, failure: ProviderError, advice: str, ask: Ask) -> ProviderError:
-        if failure.kind is ErrorKind.CONTEXT_OVERFLOW:
-            reading = self._turn.ports.planner.meter(ask)
-            parts = ", ".join(f"{part.label} {count:,}" for part, count in reading.parts.items() if count)
-            limit = "an unknown number" if reading.limit is None else f"{reading.limit:,}"
-            advice = f"{count(reading.effective, 'token')} of {limit}: {parts}"
-        if failure.kind is ErrorKind.THINKING_MISSING and not ask.settings.rules.leave_thinking_out:
-            failure.advice = _NOTHING_LEFT_OUT
-        if failure.kind is ErrorKind.NOT_FOUND:
-            names = self._turn.ports.planner.nearest(self._turn.spec)
-            advice = f"Models with such names: {', '.join(names)}." if names else advice
-        if advice:
-            failure.advice = f"{failure.advice} {advice}".strip()
-        return failure
-
-
-def _length(message: Message) -> tuple[int, int]:
-    """Characters of the answer and of its thinking, for comparison."""
-    answered = sum(len(block.text) for block in message.blocks if isinstance(block, TextBlock))
-    return answered, sum(len(block.text) for block in message.blocks if isinstance(block, ThinkingBlock))
-
 
 PAUSES_PER_TURN = 10
 CUT_ROUNDS_IN_A_ROW = 2
@@ -363,6 +72,18 @@ class TurnLoop:
                 return
             turn.round += 1
             turn.attempts = 0
+
+    async def answer_now(self, note: tuple[Block, ...]) -> None:
+        """End the thinking of the running request. Raises UsageError if there is none."""
+        if self._step is not None:
+            await self._step.answer_now(note)
+        elif self._tools is not None:
+            raise UsageError(
+                "The model is not thinking: its tools are running.",
+                advice="Text sent with tab goes in with their results. Esc stops them.",
+            )
+        else:
+            raise UsageError("The model is not thinking: no request is running.")
 
     async def settle(self, reason: str, *, is_failure: bool = False) -> Turn:
         """End the turn in its current state: keep the partial answer and make the history valid.
@@ -442,7 +163,16 @@ class TurnLoop:
         results = await tools.run(cut=stop.finish in _CUT)
         self._tools = None
         await self.turn.add_results(tools.message_id, results)
-        return self._may_continue(stop, over_limit=over_limit)
+        may_continue = self._may_continue(stop, over_limit=over_limit)
+        if may_continue:
+            await self._steer()
+        return may_continue
+
+    async def _steer(self) -> None:
+        """Add what the user queued for after this step."""
+        for blocks in self.turn.take_steers():
+            await self.turn.add_user_message(blocks)
+        self.turn.steers_stored()
 
     def _may_continue(self, stop: Stop, *, over_limit: bool) -> bool:
         self._cut_rounds = self._cut_rounds + 1 if stop.finish in _CUT else 0

@@ -32,7 +32,7 @@ from tui.providers.redaction import Secret, config_secrets
 from tui.wires.errors.body import page_title
 from tui.wires.errors.classify import refused
 from tui.wires.framing.body import BodyReader
-from tui.wires.json_text import loads
+from tui.wires.json_text import NotJSON, loads
 from tui.wires.wire import EncodedRequest, ErrorResponse, wire_named
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ MOST_CHANGES = 2
 """How often a rejected request is changed and sent again: both the version and the header may be wrong."""
 SNIFFED_BYTES = 2000
 """Bytes of a response that are examined for its format."""
+CONTROL_PATH = "/chat/completions/control"
+CONTROL_WITHIN_S = 3.0
+"""How long a server may take to end the thinking in place; it reads requests between two tokens."""
 DRAIN_S = 0.2
 """How long to wait for the end of the body after the last event, so that the connection can be reused."""
 _SAYS_MODEL = lazy_regex(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
@@ -147,6 +150,24 @@ class ProviderBackend:
             if error.kind is ErrorKind.NOT_FOUND:
                 return None  # a compatible server without this endpoint
             raise
+
+    async def end_thinking(self, target: Target, request: ChatRequest, response_id: str) -> bool:
+        """Ask the server to end the thinking of a running response and to answer; False if it cannot."""
+        if not _quirks(target).reasoning_control:
+            return False
+        body = {"id": response_id, "action": "reasoning_end", "model": request.model}
+        try:
+            provider = self._keys.with_variables(self._provider_for_wire(target))
+            key = await self._key(provider, self._keys.require)
+            asked = http_request(provider, EncodedRequest(path=CONTROL_PATH, body=body), key, path="control")
+            async with asyncio.timeout(CONTROL_WITHIN_S), self._open(target, asked) as answer:
+                if not 200 <= answer.status < 300:
+                    return False  # an older server, or the response is finished
+                reply = loads(await answer.whole(self.limits.error_bytes))
+                return isinstance(reply, dict) and reply.get("success") is True
+        except (ProviderError, TimeoutError, NotJSON) as error:
+            LOG.debug("the thinking was not ended in place: %s", error)
+            return False
 
     async def aclose(self) -> None:
         """Close the connections kept for reuse."""

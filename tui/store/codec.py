@@ -134,6 +134,7 @@ def message_from(identity: str, role: str, meta: Json, blocks: tuple[Block, ...]
         seconds=number_of(meta, "seconds"),
         cost=_cost(meta),
         cache=_child(meta, "cache", _cache_record),
+        answered_early=_flag(meta, "answered_early"),
     )
 
 

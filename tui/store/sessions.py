@@ -174,13 +174,8 @@ def touch(connection: sqlite3.Connection, session: int, now: float) -> None:
 
 def title_from(turn: Turn) -> str:
     """A title from the last text of a prompt, because piped input and attachments come before the question."""
-    texts = [
-        block.text
-        for message in turn.messages
-        if message.role is Role.USER
-        for block in message.blocks
-        if isinstance(block, TextBlock)
-    ]
+    prompt = next((message for message in turn.messages if message.role is Role.USER), None)
+    texts = [block.text for block in prompt.blocks if isinstance(block, TextBlock)] if prompt is not None else []
     asked = [text for text in texts if text.strip() and not text.startswith("<file ")] or texts
     words = _in_one_line(asked[-1][: 8 * TITLE_LENGTH] if asked else "").split()
     title = ""

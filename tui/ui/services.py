@@ -23,7 +23,6 @@ from tui.domain.events import (
     TurnFailed,
     TurnFinished,
 )
-from tui.domain.messages import Role
 from tui.domain.printable import one_line
 from tui.settings.schema import nearest
 from tui.ui.format_numbers import tokens
@@ -101,9 +100,9 @@ class UiServices:
         """Resume an edit that could not be sent."""
         self._app.chat.edit_mode.begin(turn_id)
 
-    async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
+    async def submit(self, blocks: tuple[Block, ...], replaced: str | None, *, after_step: bool = False) -> None:
         """Send a prompt; it replaces the turn ``replaced``, if given."""
-        await self._app.editing.submit(blocks, replaced)
+        await self._app.editing.submit(blocks, replaced, after_step=after_step)
 
     async def take_last_queued(self) -> None:
         """Put the last queued prompt into the composer."""
@@ -277,8 +276,7 @@ class ScreenParts:
         turn = next((turn for turn in view.turns if turn.id == turn_id), None) if view is not None else None
         if turn is None:
             raise UsageError("That turn no longer exists.")
-        prompt = next((message for message in turn.messages if message.role is Role.USER), None)
-        self._app.editing.begin(turn_id, prompt.blocks if prompt is not None else ())
+        self._app.editing.begin(turn_id, turn.user_blocks)
 
     def scroll(self, step: Step) -> None:
         transcript = self._app.chat.transcript

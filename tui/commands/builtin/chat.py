@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from tui.commands.context import CommandContext, Copy, View
 from tui.commands.registry import Argument, Command, CommandScope, Group
+from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError
+from tui.domain.events import Severity
 
 COPIES = {
     "": Copy.ANSWER,
@@ -53,11 +55,18 @@ async def _stop(context: CommandContext, _: str) -> None:
     await context.services.chat.cancel()
 
 
-async def _skip(context: CommandContext, _: str) -> None:
-    if context.view().retry is None:
-        context.screen.say("No retry is waiting.")
+async def _answer_now(context: CommandContext, argument: str) -> None:
+    draft = context.screen.draft()
+    note = argument or ("" if draft.startswith("/") else draft.strip())
+    try:
+        await context.services.chat.answer_now((TextBlock(text=note),) if note else ())
+    except UsageError as error:
+        if argument:
+            raise  # the line is put back into the composer
+        context.screen.say(error.message, Severity.WARNING, error.advice)
         return
-    await context.services.chat.skip_wait()
+    if note and not argument:
+        context.screen.put_draft("")
 
 
 async def _retry(context: CommandContext, argument: str) -> None:
@@ -159,13 +168,16 @@ COMMANDS = (
         while_busy=True,
     ),
     Command(
-        id="chat.skip",
+        id="chat.answer_now",
         slash="now",
-        title="Retry now",
-        help="Retry now, without waiting for the countdown.",
+        title="Answer now",
+        help="End the thinking and have the answer now, with the note or draft if any. Before a retry: do not wait.",
         group=Group.CHAT,
-        run=_skip,
-        example="/now",
+        run=_answer_now,
+        keys=("ctrl+l",),
+        argument=Argument(usage="[NOTE]"),
+        example="/now in one sentence",
+        footer="answer now",
         while_busy=True,
     ),
     Command(

@@ -95,6 +95,14 @@ COMMANDS = (
         CommandScope.COMPOSER,
     ),
     _owned(
+        "composer.steer",
+        "Send after this step",
+        "While a turn runs: send the message with the next tool results. With an empty composer: move the last queued "
+        "prompt there, or back to the end of the turn.",
+        ("tab",),
+        CommandScope.COMPOSER,
+    ),
+    _owned(
         "composer.newline",
         "New line",
         "Insert a new line. Shift+enter and alt+enter do the same if the terminal reports them.",

@@ -265,7 +265,7 @@ class ChatScreen(Screen[None]):
         self._below.display = not self.transcript.column.following
         self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
         self.sidebar.show(view)
-        self._keys.show_stop(busy=view.phase is not Phase.IDLE)
+        self._keys.show_phase(view.phase)
         self._title_bar.show_title(title_of(view), self.size.width)
         self.edit_mode.show(view)
         self._show_empty(view)
@@ -303,7 +303,7 @@ class ChatScreen(Screen[None]):
             self._paid = view
             status = replace(status, cost=cost_of(view.paid).words)
         self.status.show(status, now)
-        self._keys.show_stop(busy=view.phase is not Phase.IDLE)
+        self._keys.show_phase(view.phase)
         self.sidebar.show(view)
         self._title_bar.show_title(title_of(view), self.size.width)
         self.edit_mode.show(view)

@@ -273,7 +273,7 @@ class FollowLine(Static):
 
 
 MOST = 7
-ORDER = ("send", "newline", "stop", "model", "palette", "help", "sessions", "thinking")
+ORDER = ("send", "newline", "stop", "answer now", "model", "palette", "help", "sessions", "thinking")
 """The keys a newcomer needs first come first: a narrow screen cuts from the end."""
 
 
@@ -306,7 +306,7 @@ class KeyLine(Static):
         self._registry = registry
         self._keymap = keymap
         self._scope = CommandScope.COMPOSER
-        self._busy = False
+        self._busy = self._thinks = False
 
     def on_mount(self) -> None:
         self._draw()
@@ -320,16 +320,17 @@ class KeyLine(Static):
             self._scope = scope
             self._draw()
 
-    def show_stop(self, *, busy: bool) -> None:
-        """Set whether there is something to stop."""
-        if busy is not self._busy:
-            self._busy = busy
+    def show_phase(self, phase: Phase) -> None:
+        """Show the keys that stop what runs, and end thinking."""
+        busy, thinks = phase is not Phase.IDLE, phase in (Phase.WAITING, Phase.THINKING)
+        if (busy, thinks) != (self._busy, self._thinks):
+            self._busy, self._thinks = busy, thinks
             self._draw()
 
     def _draw(self) -> None:
         keys = footer_keys(self._registry, self._keymap, self._scope)
-        if not self._busy:
-            keys = [(key, word) for key, word in keys if word != "stop"]
+        unusable = {word for word, usable in (("stop", self._busy), ("answer now", self._thinks)) if not usable}
+        keys = [(key, word) for key, word in keys if word not in unusable]
         if self._scope is CommandScope.TRANSCRIPT:
             keys = [*TRANSCRIPT_KEYS, ("esc", "stop" if self._busy else "back")]
         elif self._scope is CommandScope.ANYWHERE:

@@ -205,6 +205,8 @@ class Composer(TextArea):
         """The user sends the draft."""
 
         text: str
+        after_step: bool = False
+        """It goes in with the next tool results of the running turn."""
 
     @dataclass
     class Typed(Message):
@@ -214,7 +216,7 @@ class Composer(TextArea):
 
     @dataclass
     class Pressed(Message):
-        """A key for the popup or the input area: its name, or ``help``, ``end``, ``take_last_queued``, ``resume``."""
+        """A key for the popup or the input area: its name or what it does (``help``, ``end``, ``resume`` …)."""
 
         key: str
 
@@ -239,6 +241,8 @@ class Composer(TextArea):
         self.popup_open = False
         self.queued = 0
         """Queued prompts: with an empty composer ↑ takes the last one back, and enter sends a paused queue."""
+        self.turn_runs = False
+        """While a turn runs, tab sends the draft with the next tool results."""
         self.on_draft: Callable[[], None] | None = None
         """Called synchronously when the draft changes. ``TextArea.Changed`` arrives only after keys that are already
         queued, so it would miss a draft that is emptied and rewritten."""
@@ -310,6 +314,9 @@ class Composer(TextArea):
                 if self.text.strip():
                     self.post_message(self.Sent(self.text))
                 return True
+            case "tab" if self.turn_runs and self.text.strip() and not self.text.startswith("/"):
+                self.post_message(self.Sent(self.text, after_step=True))
+                return True
             case "up":
                 return self._at_first_row() and self._browse_history(self.past.earlier(self.text))
             case "down":
@@ -326,6 +333,7 @@ class Composer(TextArea):
         keys = {"end": "end", "question_mark": "" if self.text else "help"}
         if self.queued:
             keys |= {"enter": "resume", "up": "take_last_queued"}
+            keys |= {"tab": "move"} if self.turn_runs else {}
         return keys.get(key, "")
 
     def _at_first_row(self) -> bool:

@@ -41,9 +41,8 @@ class Editing:
         answered = any(message.role is not Role.USER for message in turn.messages)
         if answered or self._app.chat.composer.text:
             return
-        blocks = tuple(block for message in turn.messages for block in message.blocks)
-        self._put_back(blocks)
-        self._failed = (turn.id, blocks)
+        self._put_back(turn.user_blocks)
+        self._failed = (turn.id, turn.user_blocks)
         self._app.chat.edit_mode.restored(turn.id)
 
     async def take_last_queued(self) -> None:
@@ -69,7 +68,7 @@ class Editing:
         composer.put(f"{chips} {composer.chips.recalled(text)}".strip())
         composer.focus()
 
-    async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
+    async def submit(self, blocks: tuple[Block, ...], replaced: str | None, *, after_step: bool = False) -> None:
         """Send in place of a turn, or at the end.
 
         The prompt of a failed last turn, as it was or as the user has corrected it, replaces that turn.
@@ -82,7 +81,7 @@ class Editing:
         if replaced in turns and replaced is not None:
             await self._app.services.chat.edit(replaced, blocks)
         else:
-            await self._app.services.chat.submit(blocks)
+            await self._app.services.chat.submit(blocks, after_step=after_step)
 
     async def in_editor(self) -> None:
         """Suspend the screen, run the editor on the draft, and resume."""

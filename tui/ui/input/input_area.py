@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.markup import escape
 from textual.message import Message
 from textual.widgets import Static
@@ -23,6 +24,7 @@ from tui.commands.registry import Completion, complete, cost_of_line, is_command
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
+from tui.domain.printable import one_line
 from tui.domain.usage import MeterReading
 from tui.engine.state import Phase, SessionView
 from tui.ui.chat.status_line import StatusLine
@@ -121,6 +123,46 @@ def with_mention(text: str, column: int, row: int, path: str) -> tuple[str, str]
     return "\n".join(lines), path
 
 
+MOST_QUEUED = 3
+"""Queued prompts that are shown."""
+
+
+class QueuedPrompts(Static):
+    """The queued prompts above the composer, the next one first; nothing while none is queued."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="queued", markup=False)
+        self.rows = 0
+        self._shown: tuple[object, ...] = ()
+        self.display = False
+
+    def show(self, view: SessionView, columns: int) -> None:
+        """Show the queue of a session."""
+        shown = (view.queue, view.queue_after_step, view.queue_held, columns)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        lines = list(queued_lines(view, columns))
+        self.rows = len(lines)
+        self.display = bool(lines)
+        self.update(Content("\n").join(lines))
+
+
+AFTER_STEP, AT_THE_END, HELD = "↳ after this step", "⋯ at the end", "⋯ held"
+
+
+def queued_lines(view: SessionView, columns: int) -> Iterator[Content]:
+    """A line per queued prompt: when it is sent, and its first words."""
+    after_step = view.queue_after_step or (False,) * len(view.queue)
+    for prompt, steers in list(zip(view.queue, after_step, strict=True))[:MOST_QUEUED]:
+        when = HELD if view.queue_held else AFTER_STEP if steers else AT_THE_END
+        label = Content.styled(f" {when.ljust(len(AFTER_STEP))}  ", "$accent" if steers else "$muted-text")
+        words = one_line(prompt, max(10, columns - len(AFTER_STEP) - 5))
+        yield label + Content.styled(words, "$muted-text italic")
+    if len(view.queue) > MOST_QUEUED:
+        yield Content.styled(f"   {len(view.queue) - MOST_QUEUED:,} more", "$muted-text")
+
+
 AROUND = 3
 """Rows below the transcript apart from the composer's: rule, status, keys."""
 
@@ -153,8 +195,10 @@ class InputArea(Vertical):
         self._popup: Popup | None = None
         """Created when there is first a completion."""
         self._status = status
+        self._queued = QueuedPrompts()
 
     def compose(self) -> ComposeResult:
+        yield self._queued
         with Horizontal(id="line"):
             yield Static(">" if self.screen.has_class("-plain") else "❯", id="mark", markup=False)
             yield self._composer
@@ -163,9 +207,9 @@ class InputArea(Vertical):
     @on(Composer.Sent)
     async def _send(self, event: Composer.Sent) -> None:
         event.stop()
-        await self._send_text(event.text)
+        await self._send_text(event.text, after_step=event.after_step)
 
-    async def _send_text(self, text: str) -> None:
+    async def _send_text(self, text: str, *, after_step: bool = False) -> None:
         composer = self._composer
         if is_command(text.strip()):
             composer.take()
@@ -180,7 +224,7 @@ class InputArea(Vertical):
         composer.take()
         self._draft.keep()
         try:
-            await self._ui_services.submit(blocks, edited)
+            await self._ui_services.submit(blocks, edited, after_step=after_step)
             composer.chips.clear()
         except PonderError as error:
             composer.put(text)
@@ -209,6 +253,10 @@ class InputArea(Vertical):
     def on_unmount(self) -> None:
         """Store the draft when the program ends."""
         self._draft.leave()
+
+    def show_queue(self, view: SessionView) -> None:
+        """Show the queued prompts, and when each is sent."""
+        self._queued.show(view, max(20, self.size.width))
 
     def show_rule(self, parts: Sequence[str], *, editing: bool) -> None:
         """Show parts on the line above the composer; in the warning colour while an earlier prompt is edited."""
@@ -266,7 +314,7 @@ class InputArea(Vertical):
             self._popup = Popup(self._accept)
             self.screen.mount(self._popup)
         if self._popup is not None:
-            self._popup.fit(self.size.width, self._composer.fit_height() + AROUND)
+            self._popup.fit(self.size.width, self._composer.fit_height() + self._queued.rows + AROUND)
             self._popup.offer(rows)
         self._composer.popup_open = bool(rows)
 
@@ -312,6 +360,8 @@ class InputArea(Vertical):
                 await self._ui_services.take_last_queued()
             case "resume":
                 await self._services.chat.resume_queue()
+            case "move":
+                await self._services.chat.move_last_queued()
             case "up" | "down" if self._popup is not None:
                 self._popup.move(1 if event.key == "down" else -1)
             case "escape":
@@ -397,6 +447,8 @@ class EditMode:
         """Update after the session changed or another one was opened."""
         self._view = view
         self._composer.queued = len(view.queue)
+        self._composer.turn_runs = view.open_turn is not None
+        self._input_area.show_queue(view)
         if all(turn.id != self.turn for turn in view.turns):
             self.turn = None
         self._refresh()
@@ -423,13 +475,23 @@ def edit_text(index: int, turns: int, cost: str = "") -> tuple[str, ...]:
     return tuple(filter(None, parts))
 
 
+SENDS = ("enter sends at the end", "tab after this step")
+"""What the keys do with a draft while a turn runs."""
+
+
 def queue_text(view: SessionView, *, drafting: bool) -> tuple[str, ...]:
     """The number of queued prompts, and the keys that send them or take them back."""
     if not view.queue:
-        return ()
+        return SENDS if drafting and view.open_turn is not None else ()
     queued = f"{len(view.queue):,} queued"
     if view.queue_held and view.phase is Phase.IDLE:
         if drafting:
             return f"stopped · {queued}", "enter sends only the draft", "esc adds them to it"
         return f"stopped · {queued}", "enter sends", "esc back to the draft"
-    return (queued,) if drafting else (queued, f"↑ takes {'it' if len(view.queue) == 1 else 'the last one'} back")
+    if drafting:
+        return (queued, *SENDS) if view.open_turn is not None else (queued,)
+    takes = f"↑ takes {'it' if len(view.queue) == 1 else 'the last one'} back"
+    if view.open_turn is None:
+        return (queued, takes)
+    steers = bool(view.queue_after_step) and view.queue_after_step[-1]
+    return (queued, "tab sends it at the end" if steers else "tab sends it after this step", takes)

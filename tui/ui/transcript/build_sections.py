@@ -19,7 +19,7 @@ from tui.domain.compression import CompressionView
 from tui.domain.cost import cost_of
 from tui.domain.counting import count, noun
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import CRASHED, Message, Role, Turn
+from tui.domain.messages import CRASHED, ENDED_EARLY, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.ui.format_numbers import duration, input_text, tokens
@@ -203,6 +203,10 @@ def section_of(message: Message, results: Results, showing: Showing) -> Section 
         return Section(
             message.id, Speaker.USER, lambda: _built_or_plain(message, lambda: [prompt_block(message)]), guess
         )
+    if message.superseded and message.interrupted == ENDED_EARLY:
+        return Section(
+            message.id, Speaker.MODEL, lambda: _built_or_plain(message, lambda: ended_blocks(message, showing)), 0
+        )
     if message.superseded:
         return Section(
             message.id, Speaker.MODEL, lambda: _built_or_plain(message, lambda: [superseded_block(message)]), 0
@@ -238,6 +242,23 @@ def _text_of(block: Block) -> str:
             return "\n".join(part.text for part in content if isinstance(part, TextBlock))
         case _:
             return ""
+
+
+ENDED_WORD = "ended early, not sent"
+
+
+def ended_blocks(message: Message, showing: Showing) -> list[Renderable]:
+    """Thinking that the user ended to get the answer."""
+    renderables: list[Renderable] = [head(message)]
+    for block in message.blocks:
+        if isinstance(block, ThinkingBlock) and showing.thinking:
+            made = thinking_block(block, showing)
+            made.word = f"{made.word} · {ENDED_WORD}" if made.word else ENDED_WORD
+            renderables.append(made)
+    if len(renderables) == 1:
+        after = f" after {duration(message.seconds)}" if message.seconds is not None else ""
+        renderables.append(Caption(Run(f"· Thinking{after} · {ENDED_WORD}", "muted")))
+    return renderables
 
 
 def superseded_block(message: Message) -> Renderable:
@@ -417,4 +438,6 @@ def bill_of(message: Message) -> str:
         parts.append(duration(message.seconds))
     if message.cost is not None:
         parts.append(cost_of((message,)).amount)
+    if message.answered_early:
+        parts.append("answered early")
     return " · ".join(parts)

@@ -129,7 +129,8 @@ class TranscriptView:
         self._calls.clear()
         self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
         if view.answer is not None:
-            self._begin(f"{view.answer.round}:{view.answer.attempt}", view.spec.model, view.plan.level)
+            answer = view.answer
+            self._begin(f"{answer.round}:{answer.attempt}", answer.spec.model, answer.plan.level)
             for event in view.answer.events:
                 self.take(Stamped(view.session, view.seq, Streamed("", view.answer.round, view.answer.attempt, event)))
         for notice in view.notices:
@@ -240,7 +241,7 @@ class TranscriptView:
         if message.role is Role.TOOL:
             self._calls.answered(message)
             return
-        if message.superseded:
+        if message.superseded or message.role is Role.USER:
             self._store(message)
             return
         if any(section.key == message.id for section in self._transcript.column.sections):

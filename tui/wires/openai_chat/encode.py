@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -47,15 +47,22 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
             body["temperature"] = request.temperature
         if request.top_p is not None:
             body["top_p"] = request.top_p
-    if quirks.store_false:
-        body["store"] = False
-    if quirks.cache_key_field and request.cache_key:
-        body[quirks.cache_key_field] = request.cache_key
+    body.update(_of_the_server(request, quirks))
     if request.cache_ttl is not None:
         _ask_for_caching(body, request, quirks)
     merge_fields(body, request.plan.fields)
     merge_fields(body, request.extra_body)
     return EncodedRequest(path="/chat/completions", body=body, headers=request.plan.headers)
+
+
+def _of_the_server(request: ChatRequest, quirks: Quirks) -> Iterator[tuple[str, object]]:
+    """Yield fields that only some servers have."""
+    if quirks.reasoning_control and request.stream and request.plan.thinks:
+        yield "reasoning_control", True
+    if quirks.store_false:
+        yield "store", False
+    if quirks.cache_key_field and request.cache_key:
+        yield quirks.cache_key_field, request.cache_key
 
 
 def _ask_for_caching(body: dict[str, object], request: ChatRequest, quirks: Quirks) -> None:
