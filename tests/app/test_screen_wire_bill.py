@@ -30,11 +30,11 @@ from tui.catalog.facts import ModelFacts
 from tui.catalog.plan import PlanOptions, plan
 from tui.catalog.prices import current_rates
 from tui.domain.cost import Cost
+from tui.domain.format_numbers import tokens
 from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
 from tui.engine.state import Phase
 from tui.providers.demo.responses import DemoUsage
-from tui.ui.format_numbers import tokens
 
 KEY = "sk-test-0123456789abcdef0123456789"
 SCENARIOS, TURNS = 12, 5

@@ -15,7 +15,7 @@ from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.ui.stage import until
 from tui.domain.cost import Cost
-from tui.domain.counting import count
+from tui.domain.format_numbers import count
 from tui.engine.state import Phase
 from tui.providers.demo.responses import DemoUsage
 

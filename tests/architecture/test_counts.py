@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.domain.counting import count, noun
+from tui.domain.format_numbers import count, noun
 
 ROOT = Path(__file__).resolve().parents[2]
 NOUNS = (

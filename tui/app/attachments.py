@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock, picture_type
-from tui.domain.counting import count
 from tui.domain.errors import UsageError
+from tui.domain.format_numbers import count
 from tui.settings.user_files import read_user_file, with_home
 
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}

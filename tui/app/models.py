@@ -15,8 +15,8 @@ from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.model_spec import parse_asked, parse_spec
 from tui.catalog.prices import current_rates
 from tui.catalog.thinking_choice import LEVEL_WORDS
-from tui.domain.counting import count
 from tui.domain.errors import PonderError
+from tui.domain.format_numbers import count
 from tui.domain.listing import LevelInfo, ModelInfo
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 

@@ -27,9 +27,9 @@ from tui.context.prompt_cache import (
     tools_digest,
 )
 from tui.domain.cost import Paid, money
-from tui.domain.counting import noun
 from tui.domain.errors import PonderError
 from tui.domain.events import Notice, Severity
+from tui.domain.format_numbers import noun
 from tui.domain.messages import Origin, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan

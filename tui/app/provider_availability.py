@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from tui.app.engine_settings import network_limits
 from tui.app.program import Program
 from tui.catalog.facts import AuthStyle, Lifecycle, ProviderFacts
-from tui.domain.counting import count
 from tui.domain.errors import PonderError
+from tui.domain.format_numbers import count
 from tui.domain.thinking import ModelSpec
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from tui.app.engine_settings import network_limits
 from tui.app.program import Program
 from tui.catalog.facts import AuthStyle, ProviderFacts, Target
-from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
+from tui.domain.format_numbers import count
 from tui.domain.listing import KeyCheck
 from tui.providers.keys import Keys, checked_key
 from tui.wires.errors.classify import SET_A_KEY

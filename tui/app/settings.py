@@ -11,8 +11,8 @@ from tui.app.open_session import OpenSession, add_notice, changed_values, descri
 from tui.app.prompt_cache import CacheService, with_cost
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.plan import PLAN_KEYS
-from tui.domain.counting import count
 from tui.domain.errors import ConfigError, PonderError, UsageError
+from tui.domain.format_numbers import count
 from tui.domain.thinking import ThinkingPlan
 from tui.settings.layers import Layer, Layers
 from tui.settings.profiles import (

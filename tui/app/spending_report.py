@@ -12,9 +12,9 @@ from typing import Literal
 from tui.catalog.catalog import Catalog
 from tui.catalog.prices import Price, cost_details, price_of
 from tui.domain.cost import Cost, SpentRequest, money
-from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
 from tui.domain.usage import Usage
 

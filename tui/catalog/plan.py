@@ -18,8 +18,8 @@ from tui.catalog.thinking_choice import (
     controls_of,
     word_level,
 )
-from tui.domain.counting import count
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel, ThinkingPlan
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from tui.catalog.facts import BudgetRange, ThinkingControls
 from tui.catalog.model_rows import effort_rank
 from tui.catalog.spellings import Spelling
-from tui.domain.counting import count
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel
 
 ANSWER_ROOM = 4_096

@@ -31,8 +31,8 @@ from tui.context.compress import is_due
 from tui.context.meter import block_sizes
 from tui.domain.compression import CompressionPreview
 from tui.domain.cost import money
-from tui.domain.counting import count, noun
 from tui.domain.errors import PonderError, StoreError, UsageError
+from tui.domain.format_numbers import count, noun
 from tui.domain.messages import Origin, Turn
 from tui.domain.printable import json_escaped
 from tui.domain.request import ToolSchema

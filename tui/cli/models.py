@@ -13,8 +13,8 @@ from tui.catalog.facts import Lifecycle, ModelFacts
 from tui.catalog.prices import current_rates
 from tui.catalog.toml_values import nearest
 from tui.cli.user_catalog import print_problem, user_catalog
-from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel
+from tui.domain.format_numbers import count
 from tui.domain.printable import json_escaped
 from tui.providers.model_lists import ListCache, merge_cached_lists
 from tui.settings.paths import find_paths

@@ -11,8 +11,8 @@ from tui.catalog.facts import ModelFacts
 from tui.catalog.model_spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.catalog.plan import PLAN_KEYS, plan, plan_options, unsaid_level
 from tui.cli.user_catalog import UserCatalog, print_problem, user_catalog
-from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
+from tui.domain.format_numbers import count
 from tui.domain.printable import json_escaped
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
 from tui.providers.redacted_request import shown_url

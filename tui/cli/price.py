@@ -23,8 +23,8 @@ from tui.catalog.prices import (
     table_facts,
 )
 from tui.cli.user_catalog import print_problem, user_catalog
-from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
+from tui.domain.format_numbers import count
 from tui.domain.printable import json_escaped
 from tui.domain.thinking import number_in
 from tui.domain.usage import Usage

@@ -13,9 +13,9 @@ from tui.context.estimate import text_tokens
 from tui.context.select import has_failed, has_open_loop
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview, CompressionView
-from tui.domain.counting import count
 from tui.domain.errors import CompressionError
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import scrubbed
 from tui.domain.request import Outgoing, OutgoingMessage

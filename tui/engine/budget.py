@@ -22,10 +22,10 @@ from tui.domain.cost import (
     first_exceeded,
     money,
 )
-from tui.domain.counting import count
 from tui.domain.errors import BudgetReached, StoreError
 from tui.domain.events import ApprovalAsked
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.engine.settings import EngineSettings
 
 

@@ -10,7 +10,6 @@ from functools import partial
 from tui.catalog.facts import Target
 from tui.context.compress import REAL_GAIN, CompressionLog, is_due, undo
 from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
-from tui.domain.counting import count
 from tui.domain.errors import CompressionError, ErrorKind, PonderError, ProviderError
 from tui.domain.events import (
     AppEvent,
@@ -21,6 +20,7 @@ from tui.domain.events import (
     Notice,
     Severity,
 )
+from tui.domain.format_numbers import count
 from tui.domain.messages import Message
 from tui.domain.usage import MeterReading
 from tui.engine.attempt import Attempt, AttemptId, AttemptOutput

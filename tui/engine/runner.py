@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import ClassVar
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
-from tui.domain.counting import count
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role
 from tui.engine.approvals import PendingApprovals
 from tui.engine.budget import Budget

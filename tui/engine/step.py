@@ -8,7 +8,6 @@ from functools import partial
 
 from tui.context.prompt_cache import record_request
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock
-from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError, UsageError
 from tui.domain.events import (
     AttemptReset,
@@ -18,6 +17,7 @@ from tui.domain.events import (
     Severity,
 )
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.messages import CRASHED, Message
 from tui.domain.request import ChatRequest
 from tui.domain.usage import Usage

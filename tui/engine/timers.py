@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.format_numbers import count
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,

@@ -8,9 +8,9 @@ import logging
 from dataclasses import field, replace
 
 from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
-from tui.domain.counting import count
 from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role
 from tui.domain.tool_run import ToolRun
 from tui.engine.approvals import CallApproval, RunningCall, is_yes

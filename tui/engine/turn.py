@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tui.domain.blocks import Block, ToolCallBlock, ToolResultBlock
-from tui.domain.counting import count
 from tui.domain.errors import UsageError
 from tui.domain.events import (
     MessageCompleted,
@@ -15,6 +14,7 @@ from tui.domain.events import (
     ToolFinished,
     TurnStarted,
 )
+from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish, Stop
 from tui.engine.compression import HistoryCompression

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from tui.catalog.catalog import effective_quirks
 from tui.catalog.facts import AuthStyle, ProviderFacts, Quirks, Target
 from tui.domain.blocks import ThinkingBlock
-from tui.domain.counting import count
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
+from tui.domain.format_numbers import count
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import WireName
 from tui.domain.printable import one_line

@@ -23,8 +23,8 @@ from tui.domain.blocks import (
 )
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import Paid, cost_of, paid_in, without_blocks
-from tui.domain.counting import count
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
 

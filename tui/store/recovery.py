@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import NoneType
 
-from tui.domain.counting import count
 from tui.domain.errors import PonderError
+from tui.domain.format_numbers import count
 from tui.settings.user_files import may_exist
 from tui.store.blocks import ROOM
 from tui.store.database_pages import DatabasePages, Row

@@ -12,7 +12,6 @@ from tui.commands.context import CommandContext, Screen, Step, View
 from tui.commands.keymap import key_words
 from tui.commands.registry import Registry
 from tui.domain.blocks import Block
-from tui.domain.counting import noun
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import (
     AppEvent,
@@ -23,9 +22,9 @@ from tui.domain.events import (
     TurnFailed,
     TurnFinished,
 )
+from tui.domain.format_numbers import noun, tokens
 from tui.domain.printable import one_line
 from tui.settings.schema import nearest
-from tui.ui.format_numbers import tokens
 from tui.ui.terminal.notifications import Notifications
 from tui.ui.terminal.textual_private import write_to_terminal
 from tui.ui.theme.theme_styles import ThemeStyles

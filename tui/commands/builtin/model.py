@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from tui.catalog.model_spec import parse_asked, require_asked, split_asked
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Argument, Command, CommandScope, Group
-from tui.domain.counting import count
 from tui.domain.errors import PonderError, UsageError
+from tui.domain.format_numbers import count
 
 
 def _names(context: CommandContext, typed: str) -> Iterable[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tui.domain.counting import count
+from tui.domain.format_numbers import count
 from tui.domain.lazy_regex import lazy_regex
 from tui.providers.demo.requests import ParsedRequest
 from tui.providers.demo.responses import Break, Call, Piece, Refusal, Say, Script, Think

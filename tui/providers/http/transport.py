@@ -14,8 +14,8 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
 from tui.providers.http.address import Address, checked, proxy_for, proxy_name
 from tui.providers.http.connection import (

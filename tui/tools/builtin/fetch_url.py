@@ -23,8 +23,8 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from pydantic import BaseModel, ConfigDict, Field
 
 from tui.domain.blocks import ImageBlock, TextBlock, picture_type
-from tui.domain.counting import count
 from tui.domain.errors import PonderError, ToolError
+from tui.domain.format_numbers import count
 from tui.domain.printable import printable
 from tui.tools.builtin.file_tools import MAX_IMAGE
 from tui.tools.builtin.html_text import readable

@@ -21,8 +21,8 @@ from typing import Annotated, BinaryIO
 from pydantic import BaseModel, ConfigDict, Field
 
 from tui.domain.blocks import ImageBlock, TextBlock, picture_type
-from tui.domain.counting import count
 from tui.domain.errors import ToolError
+from tui.domain.format_numbers import count
 from tui.tools.builtin.workspace import (
     Stamp,
     Workspace,

@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tui.domain.counting import count
 from tui.domain.errors import ToolError
+from tui.domain.format_numbers import count
 
 MOST_BYTES = 10 * 1024 * 1024
 """Bytes kept of one output; the rest is dropped."""

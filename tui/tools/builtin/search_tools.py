@@ -22,8 +22,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui.domain.counting import count
 from tui.domain.errors import ToolError
+from tui.domain.format_numbers import count
 from tui.domain.printable import printable
 from tui.tools.builtin.processes import Command, run_to_end
 from tui.tools.builtin.workspace import Workspace, WorkspacePath, opened_folder, read_intent, withheld

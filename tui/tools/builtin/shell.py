@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui.domain.counting import count
 from tui.domain.errors import ToolError
+from tui.domain.format_numbers import count
 from tui.tools.builtin.processes import Command, Ended, run_to_end
 from tui.tools.builtin.workspace import Workspace
 from tui.tools.permissions.permissions import Intent

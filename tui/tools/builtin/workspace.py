@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui.domain.counting import count
 from tui.domain.errors import ToolError
+from tui.domain.format_numbers import count
 from tui.domain.printable import printable
 from tui.tools.git_folders import is_of_repository
 from tui.tools.permissions.guarded_paths import GuardedPaths, spellings

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tui.domain.blocks import ImageBlock, TextBlock, picture_type
-from tui.domain.counting import count
+from tui.domain.format_numbers import count
 from tui.domain.printable import one_line, printable
 from tui.domain.request import ToolSchema
 from tui.tools.tool import Outcome

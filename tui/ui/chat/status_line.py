@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -14,7 +15,6 @@ from textual.widgets import Static
 from tui.commands.keymap import key_words
 from tui.commands.registry import CommandScope, Registry
 from tui.domain.cost import cost_of
-from tui.domain.counting import count
 from tui.domain.events import (
     AppEvent,
     MeterChanged,
@@ -25,12 +25,12 @@ from tui.domain.events import (
     ToolStarted,
 )
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count, duration, tokens
 from tui.domain.listing import Activity, OpenSessionInfo
 from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading
 from tui.engine.state import Phase, SessionView
-from tui.ui.format_numbers import cache_text, duration, tokens
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import width_of
 from tui.ui.transcript.transcript import Transcript
@@ -39,6 +39,14 @@ if TYPE_CHECKING:
     from tui.context.prompt_cache import CacheState
 
 THROBBER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+def cache_text(cached: CacheState | None, separator: str = " · ") -> str:
+    """``cached 58k · 41 min left``; without the time if the lifetime is unknown; "" if nothing is cached."""
+    if cached is None:
+        return ""
+    size = f"cached {tokens(cached.tokens)}"
+    return size if cached.left_s is None else f"{size}{separator}{ceil(cached.left_s / 60)} min left"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

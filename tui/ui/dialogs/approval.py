@@ -21,10 +21,10 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
-from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import ApprovalAsked
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import STYLES, Keys, Sheet
 from tui.ui.graphemes import line_within

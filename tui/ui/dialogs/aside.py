@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.widget import Widget
 
-from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
+from tui.domain.format_numbers import count
 from tui.engine.state import SessionState, SessionView
 from tui.ui.chat.screen import follow
 from tui.ui.dialogs.sheet import Keys, Sheet

@@ -14,11 +14,11 @@ from textual.widgets import Static
 
 from tui.domain.cost import cost_of, paid_in
 from tui.domain.errors import PonderError
+from tui.domain.format_numbers import duration, tokens
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.engine.state import SessionView
 from tui.ui.dialogs.sheet import Keys, Sheet
-from tui.ui.format_numbers import duration, tokens
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build_sections import Showing, sections_of
 from tui.ui.transcript.transcript import Transcript

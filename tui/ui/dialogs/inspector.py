@@ -22,8 +22,8 @@ from tui.context.meter import block_sizes
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview
 from tui.domain.cost import money
-from tui.domain.counting import count, noun
 from tui.domain.errors import PonderError
+from tui.domain.format_numbers import count, duration, noun, tokens
 from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import json_escaped, one_line, printable
@@ -31,7 +31,6 @@ from tui.domain.request import Verdict
 from tui.domain.usage import Certainty, MeterReading
 from tui.engine.session import RequestPreview
 from tui.ui.dialogs.sheet import Keys, Sheet
-from tui.ui.format_numbers import duration, tokens
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.panels.json_view import JsonView
 from tui.ui.panels.meter_lines import certainty_label, part_counts

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.domain.counting import count
+from tui.domain.format_numbers import count
 from tui.domain.listing import OpenSessionInfo
 from tui.domain.printable import one_line
 from tui.ui.dialogs.sheet import Keys, Sheet

@@ -15,9 +15,9 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from tui.domain.cost import Cost
-from tui.domain.counting import count
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Severity
+from tui.domain.format_numbers import count
 from tui.domain.listing import Activity, OpenSessionInfo, SessionInfo
 from tui.domain.printable import one_line
 from tui.ui.dialogs.filter_sheet import SearchSheet

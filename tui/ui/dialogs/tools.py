@@ -10,12 +10,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
-from tui.domain.counting import count, noun
 from tui.domain.errors import PonderError
+from tui.domain.format_numbers import count, noun, tokens
 from tui.domain.listing import ToolInfo, ToolTokens
 from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import Keys, Sheet
-from tui.ui.format_numbers import tokens
 from tui.ui.panels.row_list import Row, RowList
 
 if TYPE_CHECKING:

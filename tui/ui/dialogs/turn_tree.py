@@ -16,8 +16,8 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui.domain.cost import money
-from tui.domain.counting import count
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.listing import TurnInfo
 from tui.domain.printable import one_line
 from tui.ui.dialogs.sheet import Keys, Sheet

@@ -14,7 +14,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
-from tui.domain.counting import count
+from tui.domain.format_numbers import count
 from tui.domain.printable import one_line, printable
 
 TOO_SHORT_TO_KEEP = ("", "/", "@")

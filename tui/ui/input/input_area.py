@@ -21,9 +21,9 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui.commands.registry import Completion, complete, cost_of_line, is_command
-from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
+from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
 from tui.domain.usage import MeterReading
 from tui.engine.state import Phase, SessionView

@@ -10,10 +10,10 @@ from textual.content import Content
 from tui.context.bill import ModelBill, bill_of
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import Paid, cost_of, money
-from tui.domain.counting import count
+from tui.domain.format_numbers import count, share, tokens
 from tui.domain.printable import one_line
 from tui.domain.usage import Certainty, MeterReading, Part
-from tui.ui.format_numbers import cache_text, share, tokens
+from tui.ui.chat.status_line import cache_text
 
 if TYPE_CHECKING:
     from tui.context.prompt_cache import CacheState

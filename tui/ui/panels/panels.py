@@ -16,7 +16,7 @@ from tui.domain.cost import Paid
 from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView, same_paid
-from tui.ui.format_numbers import cache_text
+from tui.ui.chat.status_line import cache_text
 from tui.ui.panels.meter_lines import bill_lines, certainty_label, meter_lines
 from tui.ui.panels.model_picker import ModelPicker
 from tui.ui.panels.thinking_picker import ThinkingPicker

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from tui.commands.context import Copy
 from tui.domain.blocks import TextBlock, ThinkingBlock
-from tui.domain.counting import count
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
+from tui.domain.format_numbers import count
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Message, Role
 from tui.domain.printable import printable

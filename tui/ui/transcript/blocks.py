@@ -6,10 +6,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 from tui.domain.cost import money
-from tui.domain.counting import count
+from tui.domain.format_numbers import count, duration, tokens
 from tui.domain.printable import one_line, printable
 from tui.domain.search_terms import SearchTerms
-from tui.ui.format_numbers import duration, tokens
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.lazy_lines import LazyLines, LinePosition
 from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences

@@ -17,12 +17,11 @@ from tui.domain.blocks import (
 )
 from tui.domain.compression import CompressionView
 from tui.domain.cost import cost_of
-from tui.domain.counting import count, noun
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count, duration, input_text, noun, tokens
 from tui.domain.messages import CRASHED, ENDED_EARLY, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
-from tui.ui.format_numbers import duration, input_text, tokens
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, Thinking

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from tui.domain.format_numbers import duration
 from tui.domain.printable import one_line
 from tui.domain.search_terms import SearchTerms
-from tui.ui.format_numbers import duration
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.lazy_lines import LinePosition
 from tui.ui.markdown.occurrences import Occurrence, occurrences
