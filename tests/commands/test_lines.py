@@ -12,8 +12,7 @@ from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
 from tui.app.services import AppServices
 from tui.commands.builtin import registry
-from tui.commands.context import CommandContext, Screen, View
-from tui.commands.registry import Argument, Command, Group, Registry, complete
+from tui.commands.registry import Argument, Command, CommandContext, Group, Registry, Screen, View, complete
 from tui.domain.errors import ConfigError, UsageError
 from tui.domain.events import Severity
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
-from tui.commands.context import View
+from tui.commands.registry import View
 from tui.domain.events import SettingsChanged
 from tui.ui.dialogs.help import TextPage
 from tui.ui.markdown.document import lay_markdown

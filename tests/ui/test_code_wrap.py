@@ -11,7 +11,7 @@ from textual.selection import Selection
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
-from tui.commands.context import Copy
+from tui.commands.registry import Copy
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import line_width, plain
 from tui.ui.transcript.section import MARGIN

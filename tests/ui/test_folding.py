@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 from tests.ui import scenes
 from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
-from tui.commands.context import Copy, View
+from tui.commands.registry import Copy, View
 from tui.domain.compression import CompressionView
 from tui.domain.events import CompressionChanged, CompressionFinished
 from tui.ui.app import PonderApp

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
-from tui.commands.context import View
+from tui.commands.registry import View
 from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import plain, width_of
 from tui.ui.transcript.blocks import Answer, Fold, Thinking

@@ -14,9 +14,8 @@ from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.worker import WorkerFailed
 
-from tui.commands.context import View
 from tui.commands.keymap import Keymap
-from tui.commands.registry import CommandScope, Registry
+from tui.commands.registry import CommandScope, Registry, View
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.printable import printable

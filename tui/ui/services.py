@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from textual import constants
 
-from tui.commands.context import CommandContext, Screen, Step, View
 from tui.commands.keymap import key_words
-from tui.commands.registry import Registry
+from tui.commands.registry import CommandContext, Registry, Screen, Step, View
 from tui.domain.blocks import Block
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import (

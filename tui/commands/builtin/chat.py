@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tui.commands.context import CommandContext, Copy, View
-from tui.commands.registry import Argument, Command, CommandScope, Group
+from tui.commands.registry import Argument, Command, CommandContext, CommandScope, Copy, Group, View
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tui.app.prompt_cache import with_cost
-from tui.commands.context import CommandContext, View
-from tui.commands.registry import Argument, Command, CommandScope, Group
+from tui.commands.registry import Argument, Command, CommandContext, CommandScope, Group, View
 from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
 from tui.domain.usage import Certainty

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tui.catalog.model_spec import parse_asked, require_asked, split_asked
-from tui.commands.context import CommandContext, View
-from tui.commands.registry import Argument, Command, CommandScope, Group
+from tui.commands.registry import Argument, Command, CommandContext, CommandScope, Group, View
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.format_numbers import count
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tui.commands.context import CommandContext, Step, View
-from tui.commands.registry import Command, CommandScope, Group, Run
+from tui.commands.registry import Command, CommandContext, CommandScope, Group, Run, Step, View
 
 
 async def _palette(context: CommandContext, _: str) -> None:

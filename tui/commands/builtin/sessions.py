@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from tui.commands.context import CommandContext, View
-from tui.commands.registry import Argument, Command, Group
+from tui.commands.registry import Argument, Command, CommandContext, Group, View
 from tui.domain.errors import UsageError
 
 FORMS: dict[str, Literal["md", "json", "html"]] = {"md": "md", "markdown": "md", "json": "json", "html": "html"}

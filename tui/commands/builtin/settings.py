@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from tui.commands.context import CommandContext, View
-from tui.commands.registry import Argument, Command, Group
+from tui.commands.registry import Argument, Command, CommandContext, Group, View
 from tui.domain.errors import UsageError
 from tui.settings.schema import keys
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.commands.context import View
-from tui.commands.registry import CommandScope
+from tui.commands.registry import CommandScope, View
 from tui.domain.search_terms import SearchTerms
 from tui.engine.state import title_of
 from tui.ui.transcript.section import Speaker

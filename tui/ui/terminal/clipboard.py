@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tui.commands.context import Copy
+from tui.commands.registry import Copy
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
