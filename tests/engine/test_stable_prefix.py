@@ -143,12 +143,20 @@ def check_marks(before: list[int], after: list[int]) -> None:
     assert after[: len(before)] == before or (len(before) == 2 and after[0] == before[1] and len(after) == 2)
 
 
+def marked_parts(sent: Sent) -> set[str]:
+    contents = [message.get("content") for message in sent.body["messages"]]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    return {part["type"] for part in parts if "cache_control" in part}
+
+
 def check_cache(session: GeneratedSession) -> None:
     """The server of each request looks back 20 blocks from at most four marks."""
     server, configuration, before = CachingServer(), -1, 0
     for sent in session.sent:
         marks = orjson.dumps(sent.body).count(b'"cache_control"')
         assert marks <= 4
+        if sent.wire is WireName.OPENAI_CHAT:
+            assert marked_parts(sent) <= {"text"}, f"{session.wire} seed {session.seed}: images take no mark there"
         if not marks:
             continue
         if sent.configuration != configuration:

@@ -12,7 +12,7 @@ import pytest
 from tests.wires.prompt_cache import CachingServer
 from tui.catalog.catalog import effective_quirks, packaged_catalog
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import Block, TextBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingLevel, ThinkingPlan
@@ -78,6 +78,15 @@ def test_claude_gets_a_moving_mark_and_one_at_the_system_prompt() -> None:
     assert body["system"] == [{"type": "text", "text": SYSTEM, "cache_control": HOUR}]
     assert body["messages"] == [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
     assert marks(body["tools"]) == 0
+
+
+@pytest.mark.parametrize("at", [QWEN, ROUTED])
+def test_a_chat_server_gets_marks_at_texts_only(at: tuple[WireName, Quirks]) -> None:
+    """OpenRouter's types have none at images."""
+    pictures = [ImageBlock(media_type="image/png", data="aGk=") for _ in range(30)]
+    body = body_of(at, request(user(TextBlock(text="What is that?"), *pictures)))
+    content = body["messages"][-1]["content"]
+    assert [part["type"] for part in content if "cache_control" in part] == ["text"]
 
 
 @pytest.mark.parametrize("ttl", [None, "off"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -74,7 +74,7 @@ def _ask_for_caching(body: dict[str, object], request: ChatRequest, quirks: Quir
     messages = cast("list[dict[str, object]]", body["messages"])
 
     def mark(message: dict[str, object]) -> None:
-        _mark_last_part(message, ttl)
+        _mark_last_text(message, ttl)
 
     if messages and messages[0]["role"] == quirks.system_role:
         mark(messages[0])
@@ -90,22 +90,31 @@ def _is_marked(request: ChatRequest, quirks: Quirks) -> bool:
     return wanted and quirks.prompt_cache in ("top_level", "parts")
 
 
-def _mark_last_part(message: dict[str, object], ttl: str) -> None:
+def _mark_last_text(message: dict[str, object], ttl: str) -> None:
     content = message.get("content")
     if isinstance(content, str) and content:
         message["content"] = [{"type": "text", "text": content, "cache_control": cache_control(ttl)}]
-    elif isinstance(content, list) and content:
-        content[-1] = {**content[-1], "cache_control": cache_control(ttl)}
+    elif isinstance(content, list):
+        texts = [position for position, part in enumerate(content) if _takes_mark(part)]
+        for last in texts[-1:]:
+            content[last] = {**content[last], "cache_control": cache_control(ttl)}
+
+
+def _takes_mark(part: Mapping[str, object]) -> bool:
+    """OpenRouter's types have no mark at images."""
+    return part.get("type") == "text"
 
 
 def _blocks(message: dict[str, object]) -> list[dict[str, object] | None]:
-    """Return the message once for each block that the server counts. An assistant's take no mark here."""
+    """Return the message once for each block that the server counts, or None if the block takes no mark here."""
     content = message.get("content")
     if message["role"] == "assistant":
         calls, details = message.get("tool_calls"), message.get("reasoning_details")
         others = sum(len(items) for items in (calls, details) if isinstance(items, list))
         return [None] * (others + bool(content))
-    return [message] * (len(content) if isinstance(content, list) else 1)
+    if not isinstance(content, list):
+        return [message]
+    return [message if _takes_mark(part) else None for part in content]
 
 
 def _tool(schema: ToolSchema) -> dict[str, object]:
