@@ -1,1 +1,1 @@
-"""One conversation, alive: turns, retries, tools, cancellation."""
+"""One conversation: turns, retries, tools, cancelling, compression, spending limits."""

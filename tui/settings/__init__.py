@@ -1,1 +1,1 @@
-"""What the user chose, in layers that know where each value came from."""
+"""The user's settings, in layers; each value knows its layer."""

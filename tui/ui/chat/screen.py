@@ -45,7 +45,7 @@ from tui.ui.chat.status_line import (
 )
 from tui.ui.input.composer import Composer, PromptHistory
 from tui.ui.input.input_area import EditMode, InputArea, SessionDraft, is_begun
-from tui.ui.panels.panels import Sidebar
+from tui.ui.panels.sidebar import Sidebar
 from tui.ui.services import UiServices
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView

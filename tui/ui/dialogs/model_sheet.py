@@ -12,7 +12,7 @@ from textual.widget import Widget
 from tui.engine.state import SessionView
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.panels.model_picker import ModelPicker
-from tui.ui.panels.panels import Panels, WidePanels
+from tui.ui.panels.sidebar import Panels, WidePanels
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
 LOOK_S = 0.2

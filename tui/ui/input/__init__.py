@@ -1,1 +1,1 @@
-"""The composer: where the user writes; history, chips, completion."""
+"""The composer, in which the user writes, and its history, chips and completion."""

@@ -1,1 +1,1 @@
-"""Markdown drawn by lines: parsed in chunks as it streams, laid out per width, coloured per theme."""
+"""Markdown drawn by lines: split into chunks as it streams, laid out for a width."""

@@ -1,1 +1,1 @@
-"""Widgets: each owns one thing, reports by messages and is updated by method calls."""
+"""The sidebar and its panels, and the lists and pages that sheets share."""
