@@ -17,7 +17,7 @@ from tui.providers.model_lists import ListCache, ModelList
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     listing = ModelList(source="loop", at=1.7e9, rows={"loop": {"maker/model/high": {"context_window": 4096}}})
-    ListCache(tmp_path / "ponder" / "cache").keep(listing)
+    ListCache(tmp_path / "ponder" / "cache").save(listing)
     return tmp_path
 
 

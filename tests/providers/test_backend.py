@@ -15,7 +15,7 @@ from tests.key_canary import CANARY
 from tests.providers.conftest import Client, request, target, where
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.backend import open_backend
-from tui.providers.http.address import checked, joined, proxy_for
+from tui.providers.http.address import checked_url, join_url, proxy_for
 
 FULL: list[Step] = [{"say": "text", "text": "fine"}, {"end": 1}]
 
@@ -37,7 +37,7 @@ FULL: list[Step] = [{"say": "text", "text": "fine"}, {"end": 1}]
     ],
 )  # fmt: skip
 def test_base_urls_and_paths_join_however_they_are_written(base: str, path: str, url: str) -> None:
-    assert joined(base, path) == url
+    assert join_url(base, path) == url
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ async def test_plain_http_is_not_spoken_to_strangers(client: Client, host: str) 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "192.168.1.5", "10.0.0.1", "box.local", "ollama"])
 def test_plain_http_is_fine_at_home(host: str) -> None:
-    address = checked(f"http://{host}:1234/v1")
+    address = checked_url(f"http://{host}:1234/v1")
     assert (address.private, address.secure, address.port) == (True, False, 1234)
 
 
@@ -81,7 +81,7 @@ def test_plain_http_is_fine_at_home(host: str) -> None:
     ],
 )
 def test_proxies_are_those_of_the_environment(environ: dict[str, str], url: str, proxy: str | None) -> None:
-    found = proxy_for(checked(url), environ)
+    found = proxy_for(checked_url(url), environ)
     assert (found.geturl() if found else None) == proxy
 
 

@@ -166,7 +166,7 @@ def test_a_cache_somebody_wrote_into_gives_only_what_the_catalogue_takes(tmp_pat
 def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = ListCache(tmp_path / "file")
-    cache.keep(ModelList(source="x", at=1.0, rows={}))
+    cache.save(ModelList(source="x", at=1.0, rows={}))
     assert cache.read("x") is None
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "")]
 

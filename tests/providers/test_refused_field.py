@@ -8,7 +8,7 @@ import pytest
 
 from tui.domain.errors import ErrorKind
 from tui.providers.refused_field import name_refused_field
-from tui.wires.errors.classify import refused
+from tui.wires.errors.classify import refusal_of
 from tui.wires.wire import ErrorResponse
 
 SENT = {
@@ -25,7 +25,7 @@ SENT = {
 
 def _named(status: int, message: str, **more: object) -> tuple[ErrorKind, str | None]:
     body = json.dumps({"error": {"message": message}, **more}).encode()
-    error = refused(ErrorResponse(status=status, headers={}, body=body))
+    error = refusal_of(ErrorResponse(status=status, headers={}, body=body))
     name_refused_field(error, SENT, body.decode())
     return error.kind, error.param
 

@@ -254,7 +254,7 @@ def test_chunks_read_from_the_shared_text_are_the_chunks_that_were_cut(text: str
             document.append(text[start:end])
         document.close()
         if share:
-            document.share(text)
+            document.adopt(text)
         splitter = Splitter()
         assert list(document._chunks) == splitter.feed(printable(text)) + splitter.finish()
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.wires.error_bodies import OVERFLOWS, RATE_LIMITS
 from tui.domain.errors import ErrorKind
 from tui.wires.errors.body import ErrorParts, error_parts
-from tui.wires.errors.classify import CAP, printable_error, provider_error, refused, reported_error
+from tui.wires.errors.classify import CAP, printable_error, provider_error, refusal_of, reported_error
 from tui.wires.wire import ErrorResponse
 
 
@@ -153,7 +153,7 @@ def test_the_provider_is_believed_on_its_own_parameter_and_on_retrying() -> None
 
 
 def test_every_error_says_what_to_do_and_who_to_ask() -> None:
-    error = refused(
+    error = refusal_of(
         reply(
             429,
             b'{"error":{"message":"Slow down, try again in 6m0s","type":"requests","code":"rate_limit_exceeded"}}',
@@ -217,10 +217,10 @@ def test_what_is_no_error_is_none(value: object) -> None:
 
 
 def test_a_page_is_named_by_its_title_alone() -> None:
-    error = refused(reply(403, b"<!DOCTYPE html><html><head><title>Just a moment&hellip;</title><body>secret"))
+    error = refusal_of(reply(403, b"<!DOCTYPE html><html><head><title>Just a moment&hellip;</title><body>secret"))
     assert (error.kind, error.retryable) == (ErrorKind.PERMISSION, False)
     assert error.message == "The server sent an HTML page instead of an answer (HTTP 403): Just a moment…"
-    gateway = refused(reply(502, b"<html><h1>Bad Gateway</h1>"))
+    gateway = refusal_of(reply(502, b"<html><h1>Bad Gateway</h1>"))
     assert (gateway.kind, gateway.retryable) == (ErrorKind.NOT_A_STREAM, True)
 
 
@@ -228,7 +228,7 @@ def test_a_quota_by_the_day_is_not_waited_for() -> None:
     detail = (
         b'{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"RequestsPerDayPerUser"}]}'
     )
-    error = refused(reply(429, b'{"error":{"code":429,"message":"q","details":[' + detail + b"]}}"))
+    error = refusal_of(reply(429, b'{"error":{"code":429,"message":"q","details":[' + detail + b"]}}"))
     assert (error.kind, error.retryable) == (ErrorKind.BILLING, False)
 
 
@@ -276,7 +276,7 @@ def test_any_text_becomes_one_short_printable_line(text: str) -> None:
 
 @given(st.binary(max_size=400), st.integers(min_value=300, max_value=599))
 def test_any_body_is_an_error_of_ours(body: bytes, status: int) -> None:
-    assert refused(reply(status, body)).status == status
+    assert refusal_of(reply(status, body)).status == status
 
 
 def test_an_error_without_words_still_says_something() -> None:

@@ -8,7 +8,7 @@ from urllib.parse import SplitResult
 
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import PonderError
-from tui.providers.http.address import Address, checked, proxy_for, proxy_name
+from tui.providers.http.address import Address, checked_url, proxy_for, proxy_name
 
 PROXY_ENDINGS = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
@@ -19,7 +19,7 @@ def route_to(url: str, environment: Mapping[str, str]) -> tuple[Address, SplitRe
     Raises ProviderError if the address of the proxy cannot be read.
     """
     try:
-        address = checked(url)
+        address = checked_url(url)
     except PonderError:
         return None
     return address, proxy_for(address, environment)

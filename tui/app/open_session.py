@@ -18,7 +18,7 @@ from tui.app.program import Program
 from tui.app.session_storage import Storage, StoredSession
 from tui.catalog.facts import ModelFacts, Target
 from tui.catalog.model_spec import parse_spec, require_asked, split_asked
-from tui.catalog.plan import PLAN_KEYS, plan, plan_options, unsaid_level
+from tui.catalog.plan import PLAN_KEYS, default_level, plan, plan_options
 from tui.context.estimate import forget_texts
 from tui.domain.errors import PonderError, ProviderError, StoreError, UnknownModel, UsageError
 from tui.domain.events import Notice, Severity, TitleChanged
@@ -235,7 +235,7 @@ class OpenSession:
         layers = layers if layers is not None else self.layers
         facts = self.program.catalog.find(spec.provider, spec.model)
         values = {name: layers.for_plan(name) for name in PLAN_KEYS}
-        options = plan_options(values, context_tokens=context_tokens, overruler=layers.overruler())
+        options = plan_options(values, context_tokens=context_tokens, overriding_source=layers.overriding_source())
         asked = spec.asked if spec.asked is not None else self.asked
         return plan(facts, self.program.catalog.provider(spec.provider), asked, **options)
 
@@ -246,7 +246,7 @@ class OpenSession:
 
     def _find_level(self, stored: StoredSession | None) -> None:
         """Choose a level if the model name had none. A stored level overrides config.toml, not the command line."""
-        unsaid = unsaid_level({name: self.layers.value(name) for name in ("reasoning.enabled", *IN_PLACE_OF_LEVELS)})
+        unsaid = default_level({name: self.layers.value(name) for name in ("reasoning.enabled", *IN_PLACE_OF_LEVELS)})
         left = stored is not None and stored.spec is not None
         if left and self.spec.asked not in (None, unsaid):
             self.layers = replace(self.layers, level_at=max(self.layers.level_at, Layer.PROFILE))
@@ -276,7 +276,7 @@ class OpenSession:
     async def use(self, spec: ModelSpec, *, remember: bool = True, of_profile: bool = False) -> str:
         """Use another model or level; returns a message for the user."""
         before = self.layers
-        level_said = spec.asked is not None and not of_profile and before.overruler()
+        level_said = spec.asked is not None and not of_profile and before.overriding_source()
         layers = with_level_chosen(before) if level_said else before
         spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
         facts = self.program.catalog.find(spec.provider, spec.model)
@@ -316,7 +316,7 @@ class OpenSession:
         """Values of a stored session that the command line does not override, and a notice about invalid ones."""
         if not settings:
             return {}, ""
-        from tui.settings.schema import checked
+        from tui.settings.schema import checked_value
 
         overruled = self.layers.values.get(Layer.COMMAND_LINE, {})
         found: dict[str, object] = {}
@@ -324,7 +324,7 @@ class OpenSession:
         for name, value in settings.items():
             try:
                 if name not in overruled and _belongs_to_session(name):
-                    found[name] = checked(keys()[name], value)
+                    found[name] = checked_value(keys()[name], value)
                     if name == "context.compressionModel" and isinstance(value, str):
                         parse_spec(value, self.program.catalog)
             except (PonderError, KeyError):  # stored by another version, or the model is gone

@@ -67,16 +67,16 @@ class SettingsService:
         """Set a value for this session and save it."""
         remembered = self._current.program.remembered
         layers = self._current.layers.without(Layer.SESSION, name).with_value(Layer.SAVED, name, value)
-        overruler = layers.provenance(name)
-        if overruler.layer is not Layer.SAVED:
+        in_force = layers.provenance(name)
+        if in_force.layer is not Layer.SAVED:
             layers = layers.with_value(Layer.SESSION, name, value)
         await self._current.apply(layers, {name: value})
         if remembered is not None:
-            remembered.keep(name, value)
+            remembered.save(name, value)
         message = f"{name} = {_shown(value)}"
-        if overruler.layer is not Layer.CONFIG:  # a --set value ends with this run
+        if in_force.layer is not Layer.CONFIG:  # a --set value ends with this run
             return f"{message} — saved"
-        return f"{message} — for this session; {overruler.source} sets {_shown(overruler.value)} at the next start"
+        return f"{message} — for this session; {in_force.source} sets {_shown(in_force.value)} at the next start"
 
     async def set_saved(self, key: str, *, saved: bool) -> str:
         """Save the current value, or keep it for this session only."""

@@ -183,7 +183,7 @@ def proxy_of(url: str, environment: Mapping[str, str]) -> str | None:
     """The proxy that requests to a provider at this URL would use."""
     from urllib.parse import urlsplit
 
-    from tui.providers.http.address import checked, proxy_for
+    from tui.providers.http.address import checked_url, proxy_for
 
-    proxy = proxy_for(checked(url, plain_http=(urlsplit(url).hostname or "",)), environment)
+    proxy = proxy_for(checked_url(url, plain_http=(urlsplit(url).hostname or "",)), environment)
     return proxy.geturl() if proxy is not None else None

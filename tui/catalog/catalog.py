@@ -112,24 +112,26 @@ class Catalog:
 
     def find(self, provider: str, model: str) -> ModelFacts:
         """Return the facts about a model at a provider. An unknown model gets safe defaults."""
-        place = self.provider(provider)
-        layered, known, id_ = _packaged(place, model)
+        provider_facts = self.provider(provider)
+        layered, known, id_ = _packaged(provider_facts, model)
         for layer in self.layers:
             row = layer.match(provider, model)
             if row is not None:
                 known = known or bool(CONTROL_KEYS & row.keys())
                 layered = layered.with_layer(row, layer.source)
         if "spelling" not in layered.row:
-            layered = layered.with_layer({"spelling": place.spelling or _SPELLING_BY_WIRE[place.wire]}, place.source)
-        wire = WireName(str(layered.row.get("wire", place.wire)))
+            layered = layered.with_layer(
+                {"spelling": provider_facts.spelling or _SPELLING_BY_WIRE[provider_facts.wire]}, provider_facts.source
+            )
+        wire = WireName(str(layered.row.get("wire", provider_facts.wire)))
         facts = facts_from(layered, provider=provider, model=id_, wire=wire, known=known)
         return facts if facts.tokenizer else replace(facts, tokenizer=tokenizer_of(id_))
 
     def models(self, provider: str) -> Iterator[ModelFacts]:
         """Yield every listed model of a provider, packaged models first in the order of their file."""
-        place = self.provider(provider)
-        file = _file_of(place)
-        listed = list(file.listed()) if file is not None and not place.models else []
+        provider_facts = self.provider(provider)
+        file = _file_of(provider_facts)
+        listed = list(file.listed()) if file is not None and not provider_facts.models else []
         for layer in self.layers:
             listed += [id_ for id_ in layer.rows.get(provider, {}) if id_ not in listed]
         return (self.find(provider, id_) for id_ in listed)
@@ -220,24 +222,24 @@ def _check_spelling(name: object, where: str, file: str) -> None:
         )
 
 
-def _packaged(place: ProviderFacts, model: str) -> tuple[LayeredRow, bool, str]:
-    file = _file_of(place)
-    names = [model, model.rpartition("/")[2]] if place.models and "/" in model else [model]
+def _packaged(provider_facts: ProviderFacts, model: str) -> tuple[LayeredRow, bool, str]:
+    file = _file_of(provider_facts)
+    names = [model, model.rpartition("/")[2]] if provider_facts.models and "/" in model else [model]
     for name in names if file is not None else ():
         assert file is not None
         found = file.match(name)
         if found is not None:
             row = _maker_row(file, found)
-            return row, True, model if place.models else file.sent_as(model)
-    if file is None and place.resells:
-        return _resold(place, model)
+            return row, True, model if provider_facts.models else file.sent_as(model)
+    if file is None and provider_facts.resells:
+        return _resold(provider_facts, model)
     rule = file.rule_for(model) if file is not None and file.maker else None
     source = _UNKNOWN if rule is None or file is None else file.source
-    assumed = LayeredRow().with_layer(_ASSUMED.get(place.wire, {}), _UNKNOWN)
+    assumed = LayeredRow().with_layer(_ASSUMED.get(provider_facts.wire, {}), _UNKNOWN)
     return assumed.with_layer(rule if rule is not None else {}, source), False, model
 
 
-def _resold(place: ProviderFacts, model: str) -> tuple[LayeredRow, bool, str]:
+def _resold(provider_facts: ProviderFacts, model: str) -> tuple[LayeredRow, bool, str]:
     """Return a maker's model at another provider: the maker's facts with this provider's spelling and wire."""
     vendor, slash, rest = model.partition("/")
     for name in packaged_files():
@@ -250,21 +252,24 @@ def _resold(place: ProviderFacts, model: str) -> tuple[LayeredRow, bool, str]:
         if found is None and rule is None:
             continue
         known = _maker_row(file, found) if found is not None else LayeredRow().with_layer(rule or {}, file.source)
-        return _elsewhere(known, place, file), found is not None, model
-    return LayeredRow().with_layer(_ASSUMED.get(place.wire, {}), _UNKNOWN), False, model
+        return _elsewhere(known, provider_facts, file), found is not None, model
+    return LayeredRow().with_layer(_ASSUMED.get(provider_facts.wire, {}), _UNKNOWN), False, model
 
 
-def _elsewhere(known: LayeredRow, place: ProviderFacts, file: ModelFile) -> LayeredRow:
+def _elsewhere(known: LayeredRow, provider_facts: ProviderFacts, file: ModelFile) -> LayeredRow:
     home = packaged_providers()[file.name]
     changes = known.row.get("resold", {})
     layered = known.with_layer(changes if isinstance(changes, Mapping) else {}, file.source)
-    same_wire = str(known.row.get("wire", home.wire)) == place.wire
+    same_wire = str(known.row.get("wire", home.wire)) == provider_facts.wire
     row = {key: value for key, value in layered.row.items() if key not in ("quirks", "wire")}
-    if place.spelling is not None:
-        row["spelling"] = place.spelling
+    if provider_facts.spelling is not None:
+        row["spelling"] = provider_facts.spelling
     elif not same_wire:
-        row["spelling"] = _SPELLING_BY_WIRE[place.wire]
-    sources = {**layered.sources, **({"spelling": place.source} if row.get("spelling") == place.spelling else {})}
+        row["spelling"] = _SPELLING_BY_WIRE[provider_facts.wire]
+    sources = {
+        **layered.sources,
+        **({"spelling": provider_facts.source} if row.get("spelling") == provider_facts.spelling else {}),
+    }
     return LayeredRow(row=row, sources={key: sources[key] for key in row})
 
 
@@ -272,6 +277,6 @@ def _maker_row(file: ModelFile, id_: str) -> LayeredRow:
     return LayeredRow().with_layer(file.rows[id_], file.source)
 
 
-def _file_of(place: ProviderFacts) -> ModelFile | None:
-    name = place.models or place.id
+def _file_of(provider_facts: ProviderFacts) -> ModelFile | None:
+    name = provider_facts.models or provider_facts.id
     return model_file(name) if name in packaged_files() else None

@@ -11,7 +11,7 @@ from tui.catalog.name_matching import best_match, normalized_name, same_model
 from tui.catalog.provider_rows import packaged_providers
 from tui.catalog.toml_values import nearest
 from tui.domain.errors import UnknownModel, UsageError
-from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, number_in
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, parse_number
 
 _LEVELS = {**{level.value: level for level in ThinkingLevel}, "medium": ThinkingLevel.MED}
 MOST_TOKENS = 100_000_000
@@ -23,7 +23,7 @@ def parse_asked(text: str) -> Asked | None:
     level = _LEVELS.get(text.lower())
     if level is not None:
         return level
-    tokens = number_in(text)
+    tokens = parse_number(text)
     if not isinstance(tokens, int) or tokens > MOST_TOKENS:
         return None
     return tokens or ThinkingLevel.NONE

@@ -48,7 +48,7 @@ class PlanOptions(TypedDict, total=False):
     """``reasoning.effort``: an effort word that overrides the requested level."""
     max_tokens_override: int | None
     """``reasoning.maxTokens``: a budget that overrides level and effort."""
-    overruler: str
+    overriding_source: str
     """Source of the setting that overrides the level; "" for no warning about it."""
     enabled: bool
     """``reasoning.enabled`` (default true)."""
@@ -66,7 +66,7 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
     fields = _fields(choice, controls, spelled, options.get("summary", "auto"))
     nominal, sent = _values(choice, spelled)
     return ThinkingPlan(
-        instead=str(requested) if requested != asked and options.get("overruler") else "",
+        instead=str(requested) if requested != asked and options.get("overriding_source") else "",
         asked=requested if isinstance(requested, ThinkingLevel | int) else asked,
         nominal=nominal,
         sent=sent,
@@ -114,12 +114,12 @@ def _requested(asked: Asked, options: PlanOptions) -> Asked | str:
     return asked
 
 
-def meant_level(requested: Asked | str) -> Asked:
+def as_level(requested: Asked | str) -> Asked:
     """Return the level of an effort word. Levels and budgets are returned unchanged."""
     return requested if isinstance(requested, ThinkingLevel | int) else word_level(requested)
 
 
-def unsaid_level(values: Mapping[str, object], default: Asked = ThinkingLevel.MED) -> Asked:
+def default_level(values: Mapping[str, object], default: Asked = ThinkingLevel.MED) -> Asked:
     """Return the level to use if none is requested, taken from the settings that override a level."""
     if values.get("reasoning.enabled", True) is False:
         return ThinkingLevel.NONE
@@ -127,15 +127,15 @@ def unsaid_level(values: Mapping[str, object], default: Asked = ThinkingLevel.ME
         case int(tokens), _:
             return tokens or ThinkingLevel.NONE
         case _, str(effort):
-            return meant_level(effort)
+            return as_level(effort)
         case _:
             return default
 
 
 def _overruled(asked: Asked, requested: Asked | str, options: PlanOptions) -> tuple[str, ...]:
     """Return a warning if a setting overrides a different level that is part of the model's name."""
-    source = options.get("overruler")
-    if not source or meant_level(requested) == asked:
+    source = options.get("overriding_source")
+    if not source or as_level(requested) == asked:
         return ()
     key, value = "effort", requested
     if not options.get("enabled", True):
@@ -224,9 +224,9 @@ def _level_in_force(requested: Asked | str, choice: Choice, controls: Controls, 
         case PlanState.ON if choice.switched and not choice.unlimited:
             return "on"
         case PlanState.CANNOT_DISABLE | PlanState.ON:
-            if meant_level(requested) is ThinkingLevel.NONE:
+            if as_level(requested) is ThinkingLevel.NONE:
                 return _least_level(choice, controls, bounds)
-            level = meant_level(requested)
+            level = as_level(requested)
             is_level = isinstance(level, ThinkingLevel) and requested in (level, LEVEL_WORDS[level])
             return str(level if is_level else requested)
 
@@ -360,12 +360,12 @@ PLAN_KEYS = (
 
 
 def plan_options(
-    values: Mapping[str, object], *, context_tokens: int | None = None, overruler: str = ""
+    values: Mapping[str, object], *, context_tokens: int | None = None, overriding_source: str = ""
 ) -> PlanOptions:
     """Return the options from validated settings by dotted key. Missing keys keep their defaults."""
     options: PlanOptions = {"context_tokens": context_tokens}
-    if overruler:
-        options["overruler"] = overruler
+    if overriding_source:
+        options["overriding_source"] = overriding_source
     match values.get("generation.maxOutput"):
         case int() as limit:
             options["max_output"] = limit

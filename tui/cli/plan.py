@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tui.catalog.facts import ModelFacts
 from tui.catalog.model_spec import parse_asked, parse_spec, require_asked, split_asked
-from tui.catalog.plan import PLAN_KEYS, plan, plan_options, unsaid_level
+from tui.catalog.plan import PLAN_KEYS, default_level, plan, plan_options
 from tui.cli.user_catalog import UserCatalog, print_problem, user_catalog
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
 from tui.domain.format_numbers import count
@@ -68,12 +68,12 @@ def planned_for(args: argparse.Namespace, mine: UserCatalog) -> PlannedModel:
     asked = spec.asked if args.thinking_budget is None else require_asked(args.thinking_budget)
     layers = mine.layers_for(facts, level_chosen=asked is not None)
     values = {name: layers.for_plan(name) for name in PLAN_KEYS}
-    options = plan_options(values, context_tokens=args.context_tokens, overruler=layers.overruler())
+    options = plan_options(values, context_tokens=args.context_tokens, overriding_source=layers.overriding_source())
     if args.max_output is not None:
         options["max_output"] = args.max_output
     if asked is None:
         asked = _configured_level(mine)
-        asked = unsaid_level(values) if asked is None else asked
+        asked = default_level(values) if asked is None else asked
     return PlannedModel(facts, plan(facts, mine.catalog.provider(spec.provider), asked, **options))
 
 

@@ -26,7 +26,7 @@ from tui.cli.user_catalog import print_problem, user_catalog
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
 from tui.domain.format_numbers import count
 from tui.domain.printable import json_escaped
-from tui.domain.thinking import number_in
+from tui.domain.thinking import parse_number
 from tui.domain.usage import Usage
 
 NAMES: Mapping[str, str] = {
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _tokens(text: str) -> int:
-    number = number_in(text)
+    number = parse_number(text)
     if not isinstance(number, int):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens")
     return number

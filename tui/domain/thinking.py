@@ -62,7 +62,7 @@ _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 LONGEST_NUMBER = 20
 
 
-def number_in(text: str) -> int | float | None:
+def parse_number(text: str) -> int | float | None:
     """Parse a number such as ``16000``, ``16,000``, ``16k``, ``1.5m`` or ``0.85``; None if it is not a number."""
     found = _NUMBER.fullmatch(text) if len(text) <= LONGEST_NUMBER else None
     if found is None:

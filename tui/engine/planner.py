@@ -368,7 +368,7 @@ class Planner:
             with_tools=bool(ask.tools),
             effort_override=settings.effort,
             max_tokens_override=settings.thinking_tokens,
-            overruler=settings.overruler,
+            overriding_source=settings.overriding_source,
             enabled=settings.thinking,
             summary=settings.summary,
         )
@@ -418,7 +418,9 @@ def _level_of(least: Asked | str) -> Asked:
 def _least(settings: EngineSettings, least: Asked | str) -> EngineSettings:
     """Settings that do not replace the level, except by an effort word that has no level."""
     effort = None if isinstance(least, ThinkingLevel | int) else least
-    return replace(settings, thinking=True, effort=effort, thinking_tokens=None, overruler="", dynamic_budget=False)
+    return replace(
+        settings, thinking=True, effort=effort, thinking_tokens=None, overriding_source="", dynamic_budget=False
+    )
 
 
 def cache_ttl(wanted: str, target: Target) -> str | None:

@@ -19,7 +19,7 @@ class EngineSettings:
     effort: str | None = None
     thinking_tokens: int | None = None
     """``reasoning.maxTokens``: a budget instead of the level's."""
-    overruler: str = ""
+    overriding_source: str = ""
     """Where the setting that replaces the level comes from."""
     dynamic_budget: bool = False
     dynamic_budget_above: int = 150_000

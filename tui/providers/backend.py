@@ -30,7 +30,7 @@ from tui.providers.http.request import HttpRequest, http_request, limits_for, ot
 from tui.providers.keys import FoundKey, Keys
 from tui.providers.redaction import Secret, config_secrets
 from tui.wires.errors.body import page_title
-from tui.wires.errors.classify import refused
+from tui.wires.errors.classify import refusal_of
 from tui.wires.framing.body import BodyReader
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.wire import EncodedRequest, ErrorResponse, wire_named
@@ -144,7 +144,7 @@ class ProviderBackend:
             outgoing = http_request(provider, counter.request(encoded), key, path="count")
             async with self._open(target, outgoing) as answer:
                 await _raise_for_status(target, answer, self.limits, encoded)
-                return counter.tokens(loads(await answer.whole(self.limits.error_bytes)))
+                return counter.tokens(loads(await answer.read_all(self.limits.error_bytes)))
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
             if error.kind is ErrorKind.NOT_FOUND:
@@ -163,7 +163,7 @@ class ProviderBackend:
             async with asyncio.timeout(CONTROL_WITHIN_S), self._open(target, asked) as answer:
                 if not 200 <= answer.status < 300:
                     return False  # an older server, or the response is finished
-                reply = loads(await answer.whole(self.limits.error_bytes))
+                reply = loads(await answer.read_all(self.limits.error_bytes))
                 return isinstance(reply, dict) and reply.get("success") is True
         except (ProviderError, TimeoutError, NotJSON) as error:
             LOG.debug("the thinking was not ended in place: %s", error)
@@ -273,7 +273,7 @@ async def _raise_for_status(target: Target, answer: HttpResponse, limits: Reques
             status=answer.status, headers=answer.headers, body=await answer.first_bytes(limits.error_bytes)
         )
         if page_title(reply.body) is not None:
-            raise refused(reply)  # an HTML page comes from a proxy or portal, not from the provider
+            raise refusal_of(reply)  # an HTML page comes from a proxy or portal, not from the provider
         from tui.providers.refused_field import name_refused_field
 
         refusal = wire_named(target.facts.wire).refusal(reply)

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ProviderError
-from tui.providers.http.address import checked, joined
+from tui.providers.http.address import checked_url, join_url
 from tui.providers.model_lists import Rows, ollama_row, props_window, rows_from
 from tui.wires.json_text import dumps, loads
 
@@ -47,7 +47,7 @@ def _is_own_server(provider: ProviderFacts) -> bool:
     if provider.id in packaged_providers() or provider.discovery not in ("openai", "ollama"):
         return False
     try:
-        address = checked(provider.base_url)
+        address = checked_url(provider.base_url)
     except ProviderError:
         return False
     return address.loopback and not address.secure
@@ -55,7 +55,7 @@ def _is_own_server(provider: ProviderFacts) -> bool:
 
 async def _ask(provider: ProviderFacts, limit_s: float) -> LocalServer | None:
     kind = "ollama" if provider.discovery == "ollama" else "openai"
-    url = urlsplit(joined(provider.base_url, "/api/tags" if kind == "ollama" else "/v1/models"))
+    url = urlsplit(join_url(provider.base_url, "/api/tags" if kind == "ollama" else "/v1/models"))
     try:
         async with asyncio.timeout(limit_s):
             body = await _get(url.hostname or "localhost", url.port or 80, url.path)

@@ -15,7 +15,7 @@ from tui.providers.http.deadlines import RequestLimits
 from tui.providers.http.request import HttpRequest, http_request, other_header, with_version
 from tui.providers.keys import FoundKey, Keys
 from tui.providers.model_lists import MODELS_DEV, ListCache, ModelList, Rows, models_dev_rows, ollama_row, rows_from
-from tui.wires.errors.classify import refused
+from tui.wires.errors.classify import refusal_of
 from tui.wires.json_text import loads, text
 from tui.wires.wire import EncodedRequest, ErrorResponse
 
@@ -68,7 +68,7 @@ class Discovery:
         finally:
             await transport.aclose()
         listing = ModelList(source=provider.id, at=self._now(), rows={provider.id: rows})
-        await asyncio.to_thread(self._cache.keep, listing)
+        await asyncio.to_thread(self._cache.save, listing)
         return listing
 
     async def try_key(self, provider: ProviderFacts) -> tuple[int, bool]:
@@ -155,9 +155,9 @@ class Discovery:
         if body is None:
             request = HttpRequest(url=request.url, headers=_versioned(request.headers, provider), method="GET")
         async with transport.open(request, limits=_LIMITS) as answer:
-            content = await answer.whole(LARGEST_LIST)
+            content = await answer.read_all(LARGEST_LIST)
             if not 200 <= answer.status < 300:
-                raise refused(ErrorResponse(status=answer.status, headers=answer.headers, body=content))
+                raise refusal_of(ErrorResponse(status=answer.status, headers=answer.headers, body=content))
         return loads(content)
 
 
@@ -204,12 +204,12 @@ async def refresh_models_dev(
     """Fetch and cache the models.dev catalogue for these providers; raises ProviderError if that fails."""
     request = HttpRequest(url=url, headers={"user-agent": f"ponder/{__version__}"}, method="GET")
     async with transport.open(request, limits=_MODELS_DEV_LIMITS) as answer:
-        content = await answer.whole(LARGEST_MODELS_DEV)
+        content = await answer.read_all(LARGEST_MODELS_DEV)
         if answer.status != 200:
             raise ProviderError(ErrorKind.SERVER, f"models.dev answered with HTTP status {answer.status}.")
     rows = models_dev_rows(await asyncio.to_thread(loads, content), providers)
     if not rows:
         raise ProviderError(ErrorKind.NOT_A_STREAM, "models.dev sent no catalogue; the old one is kept.")
     listing = ModelList(source=MODELS_DEV, at=now(), rows=rows)
-    await asyncio.to_thread(cache.keep, listing)
+    await asyncio.to_thread(cache.save, listing)
     return listing

@@ -39,11 +39,11 @@ def rows_from(kind: str, body: object) -> Rows:
     for item in _items(body):
         id_, row = read(item)
         if len(rows) < MOST_MODELS and fit_id(id_):
-            rows[id_] = checked(row)
+            rows[id_] = checked_row(row)
     return rows
 
 
-def checked(row: Row) -> Row:
+def checked_row(row: Row) -> Row:
     """Return the row without values that the catalogue would reject."""
     kept: Row = {}
     for key, value in row.items():
@@ -173,7 +173,7 @@ def ollama_row(shown: object) -> Row:
         row["thinks"] = "thinking" in abilities
         row["tools"] = "tools" in abilities
         row["inputs"] = ["text", "image"] if "vision" in abilities else ["text"]
-    return checked(row)
+    return checked_row(row)
 
 
 READERS: Mapping[str, Callable[[Json], tuple[str, Row]]] = {
@@ -197,7 +197,7 @@ def models_dev_rows(body: object, providers: frozenset[str]) -> dict[str, Rows]:
         if ours not in providers:
             continue
         models = child(body, name, "models")
-        rows = {id_: checked(_models_dev(child(models, id_))) for id_ in list(models)[:MOST_MODELS] if fit_id(id_)}
+        rows = {id_: checked_row(_models_dev(child(models, id_))) for id_ in list(models)[:MOST_MODELS] if fit_id(id_)}
         if rows:
             found[ours] = rows
     return found
@@ -263,13 +263,13 @@ class ListCache:
         if not isinstance(value, dict) or value.get("format") != FORMAT or at is None or not 0 < at < LAST_DATE:
             return None
         rows = {
-            provider: {id_: checked(dict(child(models, id_))) for id_ in list(models)[:MOST_MODELS] if fit_id(id_)}
+            provider: {id_: checked_row(dict(child(models, id_))) for id_ in list(models)[:MOST_MODELS] if fit_id(id_)}
             for provider in child(value, "rows")
             if (models := child(value, "rows", provider))
         }
         return ModelList(source=source, at=at, rows=rows)
 
-    def keep(self, listing: ModelList) -> None:
+    def save(self, listing: ModelList) -> None:
         """Write a list; errors are ignored, because the list can be fetched again."""
         path = self._path(listing.source)
         fresh = path.with_suffix(f".{os.getpid()}.new")

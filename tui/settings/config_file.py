@@ -11,7 +11,7 @@ from pathlib import Path
 from tui.domain.errors import ConfigError, PonderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
-from tui.settings.schema import checked, find_key, flattened, is_group, nearest, top_names
+from tui.settings.schema import checked_value, find_key, flattened, is_group, nearest, top_names
 from tui.settings.user_files import parse_user_toml, read_user_text
 
 TABLES = ("providers", "models", "mcp", "permissions")
@@ -82,7 +82,7 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
         for key, value in entries.items():
             try:
                 known = find_key(key)
-                values[known.name] = checked(known, value)
+                values[known.name] = checked_value(known, value)
             except ConfigError as problem:
                 problems.append(_with_position(path, text, key, problem))
     return ConfigFile(values=values, tables=tables, problems=tuple(problems))
@@ -103,7 +103,7 @@ def _with_recommended(
                 known = find_key(key)
                 if known.name.partition(".")[0] not in MODEL_SECTIONS:
                     raise ConfigError(f"A model cannot recommend `{known.name}`.", key=key)
-                values[known.name] = checked(known, value)
+                values[known.name] = checked_value(known, value)
             except ConfigError as problem:
                 problems.append(_with_position(path, text, f"models.{model}.recommended.{key}", problem))
         found[model] = {**row, "recommended": values}

@@ -105,9 +105,9 @@ class Layers:
     @property
     def level_chosen(self) -> bool:
         """Whether the user chose a thinking level or a setting that replaces it."""
-        return self.level_at is not Layer.DEFAULT or bool(self.overruler())
+        return self.level_at is not Layer.DEFAULT or bool(self.overriding_source())
 
-    def overruler(self) -> str:
+    def overriding_source(self) -> str:
         """The source of the setting that replaces the thinking level; "" if none does."""
         if self.value("reasoning.enabled") is False:
             return self.provenance("reasoning.enabled").source

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
 from tui.settings.config_file import MODEL_SECTIONS
-from tui.settings.schema import checked, find_key, flattened, nearest
+from tui.settings.schema import checked_value, find_key, flattened, nearest
 from tui.settings.user_files import list_user_files, may_exist, parse_user_toml, read_user_text, write_atomically
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def parse_profile(name: str, text: str, *, shipped: bool) -> Profile:
         known = find_key(key)
         if known.name.partition(".")[0] not in SECTIONS:
             raise ConfigError(f"Profile `{name}`: `{known.name}` cannot be part of a profile.", key=known.name)
-        values[known.name] = checked(known, value)
+        values[known.name] = checked_value(known, value)
     return Profile(name=name, model=model, description=description, values=values, shipped=shipped)
 
 

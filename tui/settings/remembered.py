@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tui.domain.errors import ConfigError
 from tui.settings.merged_file import Content, MergedFile
-from tui.settings.schema import checked, flattened, keys
+from tui.settings.schema import checked_value, flattened, keys
 from tui.settings.user_files import parse_user_toml, read_user_text
 
 HEAD = "# Written by ponder. What config.toml says wins.\n"
@@ -26,7 +26,7 @@ class RememberedSettings:
         self.values: Mapping[str, object]
         self.values, self.problems = _read(path) if path is not None else ({}, [])
 
-    def keep(self, key: str, value: object) -> None:
+    def save(self, key: str, value: object) -> None:
         """Save a value for the next start."""
 
         def change(content: Content) -> None:
@@ -66,7 +66,7 @@ def _parse(text: str) -> tuple[Content, list[ConfigError]]:
     for key, value in flattened(parse_user_toml(text)).items():
         if key in keys() and is_remembered(key):
             try:
-                found[key] = checked(keys()[key], value)
+                found[key] = checked_value(keys()[key], value)
             except ConfigError as problem:
                 problem.message = f"state.toml: {problem.message}"
                 problem.advice = f"The default is used. `/set {key} VALUE` replaces the saved value."

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args, get_or
 
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.thinking import number_in
+from tui.domain.thinking import parse_number
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -345,10 +345,10 @@ def find_key(name: str) -> Key:
 def parse(name: str, text: str) -> tuple[str, object]:
     """The key in its correct spelling and the parsed value."""
     key = find_key(name)
-    return key.name, checked(key, _value(key, text.strip()))
+    return key.name, checked_value(key, _value(key, text.strip()))
 
 
-def checked(key: Key, value: object) -> object:
+def checked_value(key: Key, value: object) -> object:
     """The validated value; raises ConfigError with what the setting accepts."""
     from pydantic import ValidationError
 
@@ -356,7 +356,7 @@ def checked(key: Key, value: object) -> object:
         value = str(value).lower()
     meant: object = value
     if isinstance(value, str) and not key.choices and key.kind != "text":
-        number = number_in(value.strip())
+        number = parse_number(value.strip())
         meant = value if number is None else number
     try:
         return key.adapter.validate_python(meant, strict=False)
@@ -383,7 +383,7 @@ def _value(key: Key, text: str) -> object:
         return None
     if key.kind.startswith("a list"):
         return tuple(part for part in re.split(r"[\s,]+", text) if part)
-    number = number_in(text) if key.kind != "text" else None
+    number = parse_number(text) if key.kind != "text" else None
     return text if number is None else number
 
 

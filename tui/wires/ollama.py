@@ -29,7 +29,7 @@ from tui.domain.stream import (
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.errors.body import error_parts
-from tui.wires.errors.classify import refused, reported_error
+from tui.wires.errors.classify import refusal_of, reported_error
 from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, merge_fields, text, whole
 from tui.wires.wire import EncodedRequest, Frame, Wire
 
@@ -284,4 +284,4 @@ def _usage(line: Json) -> Usage:
     )
 
 
-WIRE = Wire(name=WireName.OLLAMA, framing="ndjson", encode=encode, decoder=OllamaDecoder, refusal=refused)
+WIRE = Wire(name=WireName.OLLAMA, framing="ndjson", encode=encode, decoder=OllamaDecoder, refusal=refusal_of)

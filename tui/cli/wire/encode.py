@@ -13,7 +13,7 @@ from tui.app.engine_settings import engine_settings
 from tui.catalog.catalog import Catalog, effective_quirks
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Quirks, Target
 from tui.catalog.model_spec import parse_spec, split_asked
-from tui.catalog.plan import PLAN_KEYS, unsaid_level
+from tui.catalog.plan import PLAN_KEYS, default_level
 from tui.catalog.provider_rows import user_provider
 from tui.cli.user_catalog import known_keys, print_messages, print_problem, user_catalog
 from tui.cli.wire.conversation_file import ConversationFile, RecordedResponse, read_conversation
@@ -25,7 +25,7 @@ from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec
 from tui.engine.planner import Ask, Planner, TokenMeter
 from tui.engine.settings import EngineSettings
-from tui.providers.http.address import joined
+from tui.providers.http.address import join_url
 from tui.providers.http.request import public_headers
 from tui.providers.keys import Keys
 from tui.providers.redacted_request import shown_request
@@ -80,7 +80,7 @@ def encoded_request(args: argparse.Namespace) -> str:
         layers = layers.with_value(Layer.COMMAND_LINE, "generation.maxOutput", args.max_output)
     if goal.spec.asked is None:
         values = {name: layers.for_plan(name) for name in PLAN_KEYS}
-        goal = replace(goal, spec=replace(goal.spec, asked=unsaid_level(values)))
+        goal = replace(goal, spec=replace(goal.spec, asked=default_level(values)))
     settings = engine_settings(layers, stamps.catalog)
     request = _request(conversation, goal, settings, args.file.name)
     for warning in (
@@ -95,7 +95,7 @@ def encoded_request(args: argparse.Namespace) -> str:
         shown_request(
             _as_asked(goal.provider),
             method=spelled.method,
-            url=joined(goal.provider.base_url_for(goal.facts.wire), goal.provider.paths.get("chat", spelled.path)),
+            url=join_url(goal.provider.base_url_for(goal.facts.wire), goal.provider.paths.get("chat", spelled.path)),
             headers=_headers(goal.provider, spelled),
             body=spelled.body,
             redactor=known_keys(user, os.environ),

@@ -15,7 +15,7 @@ LOCAL_SUFFIXES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """A checked URL."""
+    """A checked_url URL."""
 
     url: str
     host: str
@@ -31,7 +31,7 @@ class Address:
         return self.host if self.port == (443 if self.secure else 80) else f"{self.host}:{self.port}"
 
 
-def joined(base_url: str, path: str) -> str:
+def join_url(base_url: str, path: str) -> str:
     """Join a base URL and a path. A repeated ``/v1`` and a base URL that already ends with the path are accepted.
 
     A query of the base URL (``?api-version=1``) comes after the path and before the path's own query.
@@ -48,7 +48,7 @@ def joined(base_url: str, path: str) -> str:
     return f"{base}{route}?{query}" if query else base + route
 
 
-def checked(url: str, *, plain_http: Collection[str] = (), allow_http: bool = False) -> Address:
+def checked_url(url: str, *, plain_http: Collection[str] = (), allow_http: bool = False) -> Address:
     """Parse a URL; raises ProviderError if it is not a web address or would send a key without encryption."""
     try:
         parts = urlsplit(url)

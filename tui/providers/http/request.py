@@ -12,7 +12,7 @@ from tui.domain.assemble import whole_text
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
-from tui.providers.http.address import joined
+from tui.providers.http.address import join_url
 from tui.providers.http.deadlines import RequestLimits
 from tui.providers.keys import FoundKey
 from tui.wires.json_text import dumps
@@ -34,7 +34,7 @@ def http_request(
 ) -> HttpRequest:
     """Return the HTTP request; ``path`` is the key in ``provider.paths`` of a path that replaces the wire's."""
     return HttpRequest(
-        url=joined(provider.base_url, provider.paths.get(path, encoded.path)),
+        url=join_url(provider.base_url, provider.paths.get(path, encoded.path)),
         headers={**public_headers(provider, encoded), **_key_header(provider, key)},
         body=_body(encoded.body),
         method=encoded.method,
@@ -99,7 +99,7 @@ def with_version(provider: ProviderFacts) -> ProviderFacts | None:
     version = _VERSIONS.get(provider.wire)
     if version is None or re.search(r"/v\d", provider.base_url) or "chat" in provider.paths:
         return None
-    return replace(provider, base_url=joined(provider.base_url, version))
+    return replace(provider, base_url=join_url(provider.base_url, version))
 
 
 def other_header(provider: ProviderFacts) -> ProviderFacts | None:

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
-from tui.providers.http.address import Address, checked, proxy_for, proxy_name
+from tui.providers.http.address import Address, checked_url, proxy_for, proxy_name
 from tui.providers.http.connection import (
     Connection,
     InProcess,
@@ -167,7 +167,7 @@ class HttpResponse:
         """Stop reading."""
         await self._ahead.aclose()
 
-    async def whole(self, cap: int) -> bytes:
+    async def read_all(self, cap: int) -> bytes:
         """Return the whole body; raises ProviderError if it has more than ``cap`` bytes."""
         return b"".join([chunk async for chunk in self.chunks(cap=cap)])
 
@@ -213,7 +213,7 @@ class Transport:
     async def open(self, request: HttpRequest, *, limits: RequestLimits | None = None) -> AsyncIterator[HttpResponse]:
         """Send a request and wait for the headers. A redirect is an error: the key must not be sent elsewhere."""
         limits = limits or self._limits
-        address = checked(request.url, plain_http=self._plain_http, allow_http=limits.allow_http)
+        address = checked_url(request.url, plain_http=self._plain_http, allow_http=limits.allow_http)
         proxy = self._proxy(address)
         route = Route(address=address, proxy=proxy_name(proxy) if proxy else None)
         pool_key = f"{address.secure}:{address.name}:{route.proxy}"

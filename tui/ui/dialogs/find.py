@@ -66,7 +66,7 @@ class FindBar(Sheet[None]):
     def _search(self) -> None:
         terms = self._terms
         transcript = self.ponder.chat.transcript
-        transcript.mark(terms)
+        transcript.highlight(terms)
         column = transcript.column
         self._hits = hits_in(column.sections, self._view, terms) if terms else []
         if self._near and terms is self._asked:
@@ -111,7 +111,7 @@ class FindBar(Sheet[None]):
 
     def action_leave(self) -> None:
         """Close. The query is kept for n and N, which continue at the last match."""
-        self.ponder.chat.transcript.mark(SearchTerms())
+        self.ponder.chat.transcript.highlight(SearchTerms())
         if self._hits:
             self.ponder.finding.remember(self._terms, self._at)
             if self.focused is None:

@@ -187,7 +187,7 @@ class AttachmentChips:
 MAX_ROWS = 10
 
 
-def shown(text: str) -> str:
+def editable_text(text: str) -> str:
     """Text that can be edited: tabs are kept, other control characters are made visible."""
     return "\t".join(printable(part) for part in text.split("\t"))
 
@@ -249,7 +249,7 @@ class Composer(TextArea):
 
     def put(self, text: str) -> None:
         """Replace the draft; the cursor moves to its end."""
-        self.load_text(shown(text))
+        self.load_text(editable_text(text))
         self.move_cursor(self.document.end)
 
     def edited(self, text: str) -> None:
@@ -359,7 +359,7 @@ class Composer(TextArea):
     def paste_text(self, pasted: str) -> None:
         """Insert pasted text; a long one becomes a chip."""
         text = pasted.replace("\r\n", "\n").replace("\r", "\n")
-        word, cut = self.chips.paste(shown(text))
+        word, cut = self.chips.paste(editable_text(text))
         self.insert(word)
         if cut:
             self.post_message(self.Trimmed(len(pasted)))

@@ -77,7 +77,7 @@ class Document:
         self._held = ""
         if text:
             self.append(text)
-            self.share(text)
+            self.adopt(text)
         if closed:
             self.close()
 
@@ -107,7 +107,7 @@ class Document:
         self._add(self._splitter.feed(shown))
         self._tail = None
 
-    def share(self, text: str) -> None:
+    def adopt(self, text: str) -> None:
         """Refer to this string, which equals the text that was appended, instead of keeping its pieces."""
         if self._as_received:
             self._text.replace(text)

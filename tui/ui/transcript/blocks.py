@@ -231,12 +231,12 @@ class Answer(Renderable):
         if self._document is not None:
             self._document.append(text)
 
-    def share(self, text: str) -> None:
+    def adopt(self, text: str) -> None:
         """Refer to this equal string instead of keeping a copy."""
         if len(text) == self._size:
             self._source = [text]
             if self._document is not None:
-                self._document.share(text)
+                self._document.adopt(text)
 
     def close(self) -> None:
         """End of text."""

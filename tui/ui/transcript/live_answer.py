@@ -100,9 +100,9 @@ class LiveAnswer:
         self._fold_thinking()
         self._show_reported_counts(message)
         for answer, text in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
-            answer.share(text)
+            answer.adopt(text)
         for thinking, text in zip(self._drawn(Thinking), message_texts(message, ThinkingBlock), strict=False):
-            thinking.words.share(text)
+            thinking.words.adopt(text)
         for written in message.blocks:
             call = self.calls.get(written.call_id) if isinstance(written, ToolCallBlock) else None
             if isinstance(written, ToolCallBlock) and call is not None and call.detail[:1] == [("", written.arguments)]:

@@ -79,7 +79,7 @@ class RowPainter:
         self._latest: Section | None = None
         self.dimmed_from: str | None = None
         """The key of the first dimmed section."""
-        self.marked = SearchTerms()
+        self.highlighted = SearchTerms()
         """The terms that are highlighted."""
 
     def recolour(self, theme_styles: ThemeStyles) -> None:
@@ -114,13 +114,13 @@ class RowPainter:
         if strip is None:
             self._painted.pop(absolute, None)
             return self._theme_styles.strip([], "", width)
-        if self.marked:
-            strip = with_highlights(strip, self.marked, self._theme_styles)
+        if self.highlighted:
+            strip = with_highlights(strip, self.highlighted, self._theme_styles)
         # Rows with a selection or marks are not kept: they change with every mouse move or key.
         if selection is not None:
             strip = with_selection(strip, selection, absolute, selection_style())
             return row_for_screen(strip, absolute, width, self._theme_styles)
-        if self.marked:
+        if self.highlighted:
             return row_for_screen(strip, absolute, width, self._theme_styles)
         kept = self._painted.get(absolute)
         # Returning the same strip again keeps the caches that Textual attaches to it.
@@ -310,10 +310,10 @@ class Transcript(ScrollView, can_focus=True):
         self._rows.recolour(theme_styles)
         self.refresh()
 
-    def mark(self, terms: SearchTerms) -> None:
+    def highlight(self, terms: SearchTerms) -> None:
         """Mark every visible occurrence; empty terms mark nothing."""
-        if terms != self._rows.marked:
-            self._rows.marked = terms
+        if terms != self._rows.highlighted:
+            self._rows.highlighted = terms
             self.refresh()
 
     def dim_from(self, key: str | None) -> None:

@@ -32,7 +32,7 @@ from tui.wires.anthropic.blocks import (
     stop_events,
 )
 from tui.wires.errors.body import ErrorParts, error_parts
-from tui.wires.errors.classify import provider_error, refused
+from tui.wires.errors.classify import provider_error, refusal_of
 from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dollars, loads, maybe_text, text, whole
 from tui.wires.wire import ErrorResponse, Frame
 
@@ -303,7 +303,7 @@ def _stream_error(event: Json) -> ProviderError:
 
 def refusal(reply: ErrorResponse) -> ProviderError:
     """Return the error for an HTTP error response; its request id may be in the body only."""
-    fault = refused(reply)
+    fault = refusal_of(reply)
     if fault.request_id is None:
         try:
             fault.request_id = maybe_text(loads(reply.body), "request_id")

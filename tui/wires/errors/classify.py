@@ -210,7 +210,7 @@ def reported_error(parts: ErrorParts) -> ProviderError:
     )
 
 
-def refused(reply: ErrorResponse) -> ProviderError:
+def refusal_of(reply: ErrorResponse) -> ProviderError:
     """Return the error for an HTTP error response: JSON of any shape, an HTML page, plain text, or an empty body."""
     parts = read_error(reply.body)
     if parts is None:
