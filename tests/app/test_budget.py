@@ -190,7 +190,9 @@ async def test_a_summary_is_checked_too(tmp_path: Path) -> None:
 async def test_cancelling_while_the_question_is_open_withdraws_it(tmp_path: Path) -> None:
     async with limited(tmp_path, [ANSWER], "day = 0.01") as (h, server):
         await asked_or_over(h, "Why?")
-        await h.services.chat.cancel()
+        _, subscription = h.services.chat.attach()
+        await h.services.chat.cancel()  # returns before a slow end
+        await heard_until(subscription, TurnFinished, TurnFailed)
         assert (h.view().approvals, h.view().open_turn, len(server.seen)) == ((), None, 0)
 
 
