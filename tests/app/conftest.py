@@ -9,10 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.conftest import _slow_fingers, _still_when_nothing_runs, _styles_parsed_once  # noqa: F401  # fixtures
+from tests.ui.conftest import (  # noqa: F401  # fixtures
+    _slow_fingers,
+    _still_when_nothing_runs,
+    _styles_parsed_once,
+    no_frames,
+)
 from tui.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _without_frames(request: pytest.FixtureRequest) -> None:
+    """What is on the screen is looked at here; how it is drawn is tested in tests/ui and tests/e2e."""
+    request.getfixturevalue("no_frames")
 
 
 @pytest.fixture

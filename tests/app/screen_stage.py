@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from textual import events
 from textual.pilot import Pilot
 
 from tests.app.stage import House, house
@@ -17,6 +18,7 @@ from tui.commands.keymap import default_keymap
 from tui.domain.events import Stamped
 from tui.engine.state import SessionView
 from tui.ui.app import PonderApp
+from tui.ui.input.composer import PASTE_CHARACTERS
 from tui.ui.theme.current_theme import CurrentTheme
 from tui.ui.transcript.build_sections import Showing
 from tui.ui.transcript.transcript_view import TranscriptView
@@ -55,8 +57,14 @@ class Screen:
         return screen_text(self.app)
 
     async def enter(self, line: str) -> None:
-        """Type a line into the composer and press enter."""
+        """Paste a line into the composer, type its last character, and press enter.
+
+        What each key of a line does is tested where typing is the point; here it would be half of the time.
+        """
         self.app.chat.composer.focus()
+        if len(line) <= PASTE_CHARACTERS:
+            self.app.post_message(events.Paste(line[:-1]))
+            line = line[-1:]
         await type_in(self.pilot, line)
         await self.pilot.press("enter")
         await until(self.pilot, lambda: not self.app.chat.composer.text)
@@ -114,3 +122,5 @@ async def screen(home: Path, *, size: Sizes = (120, 40), **options: Any) -> Asyn
 
             app.notify = record  # type: ignore[method-assign]
             yield stage
+            if app.is_running:
+                screen_text(app)  # paints it

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
+from textual.screen import Screen
 
 from tests.ui.parsed_styles import parse_once
 from tests.ui.stillness import stands_still
@@ -20,6 +25,22 @@ def _still_when_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pilot guesses from the processor's time, in steps of 20 ms, and guesses wrong on a busy machine."""
     monkeypatch.setattr("textual.pilot.wait_for_idle", stands_still)
     monkeypatch.setattr("textual.app.wait_for_idle", stands_still)
+
+
+@pytest.fixture
+def no_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paint when a test looks, and at its end; a headless screen throws frames away, a third of a test's time."""
+
+    frame = Compositor.render_update
+
+    def no_frame(self: Compositor, screen_stack: list[Screen[Any]] | None = None, **how: bool) -> object:
+        if how.get("full"):  # a picture of the screen
+            return frame(self, screen_stack=screen_stack, **how)
+        visible_screen_stack.set(screen_stack or [])  # what is below a sheet
+        self._dirty_regions.clear()
+        return None
+
+    monkeypatch.setattr(Compositor, "render_update", no_frame)
 
 
 @pytest.fixture(autouse=True)

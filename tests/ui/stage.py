@@ -43,6 +43,8 @@ async def on_stage(
         await until(pilot, lambda: app.chat.sidebar.picker.filled)
         await pilot.pause()
         yield app, services, pilot
+        if app.is_running:
+            screen_text(app)  # painted at least once, also without frames
 
 
 async def until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:

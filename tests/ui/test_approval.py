@@ -13,6 +13,8 @@ from tui.ui.app import PonderApp
 from tui.ui.dialogs.approval import QUIET_S, Approval, detail_lines, marked
 from tui.ui.markdown.runs import plain, wrapped_after
 
+pytestmark = pytest.mark.usefixtures("no_frames")
+
 LONG = "\n".join(f"step {number}" for number in range(300))
 
 

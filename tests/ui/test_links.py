@@ -9,6 +9,8 @@ import pytest
 from tests.ui.stage import on_stage, screen_text, until
 from tui.ui.terminal.desktop_programs import Links, has_browser, safe_address
 
+pytestmark = pytest.mark.usefixtures("no_frames")
+
 
 @pytest.mark.parametrize(
     "address", ["https://a.example/path?x=1#y", "http://127.0.0.1:8000/", "https://münchen.example/"]

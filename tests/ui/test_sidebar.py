@@ -18,6 +18,8 @@ from tui.ui.panels.meter_lines import bill_lines, meter_lines
 from tui.ui.panels.row_list import RowList
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
+pytestmark = pytest.mark.usefixtures("no_frames")
+
 
 async def test_the_picker_marks_the_model_in_use_groups_the_rest_and_tells_why_some_cannot_be_asked() -> None:
     async with on_stage(size=(120, 50)) as (app, _, pilot):
