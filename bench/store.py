@@ -199,8 +199,6 @@ async def measure(folder: Path, messages: int) -> dict[str, object]:
         "list_ms": await median_ms(library.sessions),
         "search_ms": searches,
         "search_median_ms": statistics.median(searches.values()),
-        "last_screen_ms": await median_ms(lambda: conversations.open_tail("long", 20)),
-        "page_before_ms": await median_ms(lambda: conversations.load_before("long", "t4000", 20)),
         "whole_session_ms": await median_ms(lambda: conversations.load("long"), 3),
         "fork_ms": await median_ms(lambda: conversations.fork("long", "t1000"), 1),
     }

@@ -96,17 +96,6 @@ async def test_a_fork_keeps_the_summary_only_where_all_it_stands_for_is_copied(s
     assert (await stage.conversations.load(before)).view is None
 
 
-async def test_a_long_session_opens_at_its_end_and_pages_back(stage: Stage) -> None:
-    turns = [a_turn(number) for number in range(30)]
-    await stage.journal.history_replaced("s", turns)
-    tail = await stage.conversations.open_tail("s", 10)
-    page = await stage.conversations.load_before("s", tail.turns[0].id, 15)
-    first = await stage.conversations.load_before("s", page[0].id, 15)
-    assert [*first, *page, *tail.turns] == turns
-    assert tail.earlier
-    assert not (await stage.conversations.open_tail("s", 30)).earlier
-
-
 @pytest.mark.parametrize("parent", ["seq", "(SELECT max(seq) FROM turn WHERE session = 1)", "4"])
 async def test_damaged_parents_neither_loop_nor_lead_into_another_session(stage: Stage, parent: str) -> None:
     await stage.keep("s", a_turn(1), a_turn(2), a_turn(3))

@@ -18,7 +18,6 @@ from tui.domain.errors import UsageError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ModelSpec, ThinkingForm
 from tui.store import sessions, summaries
-from tui.store import turns as branches
 from tui.store.blocks import encodable, read_blocks
 from tui.store.codec import (
     Json,
@@ -34,7 +33,7 @@ from tui.store.codec import (
 )
 from tui.store.export import ExportParts
 from tui.store.sessions import LAST_DATE
-from tui.store.turns import TurnPosition, close_turn, write_objects
+from tui.store.turns import TurnPosition, close_turn, head_of, names_of, path_to, set_head, write_objects
 
 FORMAT = "ponder-session"
 VERSION = 1
@@ -98,13 +97,13 @@ def frame_of(connection: sqlite3.Connection, session: int, parts: ExportParts) -
     ).fetchone()
     spec, settings = sessions.settings_of(connection, session)
     view = summaries.view_of(connection, session)
-    head = branches.head_of(connection, session)
+    head = head_of(connection, session)
     if parts is ExportParts.ALL:
         numbers = [
             row[0] for row in connection.execute("SELECT seq FROM turn WHERE session = ? ORDER BY seq", (session,))
         ]
     else:
-        numbers = branches.path_to(connection, head)
+        numbers = path_to(connection, head)
     found: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
@@ -116,7 +115,7 @@ def frame_of(connection: sqlite3.Connection, session: int, parts: ExportParts) -
         "spec": None if spec is None else to_object(spec),
         "settings": settings,
         "view": None if view is None else summaries.view_object(view),
-        "head": None if head is None else branches.names_of(connection, [head])[0],
+        "head": None if head is None else names_of(connection, [head])[0],
     }
     runs = [summaries.run_object(run) for run in summaries.runs_of(connection, session, numbers)]
     return Frame(head=found, turns=numbers, tail={"summaries": runs})
@@ -285,8 +284,8 @@ def store(connection: sqlite3.Connection, archived: ArchivedSession, identity: s
             head = (message.id, message.role, message.meta)
             write_objects(connection, TurnPosition(session, number, message.created or created), head, message.blocks)
         close_turn(connection, session, number)
-    path = branches.path_to(connection, numbers.get(archived.head or ""))
-    branches.set_head(connection, session, path[-1] if path else None, len(path))
+    path = path_to(connection, numbers.get(archived.head or ""))
+    set_head(connection, session, path[-1] if path else None, len(path))
     if archived.view is not None:
         summaries.set_view(connection, session, summaries.view_from(archived.view))
     for run in archived.summaries:

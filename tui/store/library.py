@@ -18,13 +18,12 @@ from tui.domain.messages import Turn
 from tui.domain.printable import one_line
 from tui.settings.user_files import write_atomically
 from tui.store import archive, export, leases, sessions
-from tui.store import turns as branches
 from tui.store.blocks import OF_MESSAGE
 from tui.store.database import Database, StoreContext
 from tui.store.export import ExportParts
 from tui.store.search import found_sessions, parse
 from tui.store.summaries import paid_elsewhere, runs_of
-from tui.store.turns import read_turns
+from tui.store.turns import head_of, path_to, read_turns, session_number
 
 MARK = "[key removed]"
 _KEYS = re.compile(
@@ -132,8 +131,8 @@ class StoredLibrary:
         """The first and last lines of a session, as markdown."""
 
         def read(connection: sqlite3.Connection) -> str:
-            number = branches.session_number(connection, session)
-            path = branches.path_to(connection, branches.head_of(connection, number))
+            number = session_number(connection, session)
+            path = path_to(connection, head_of(connection, number))
             ends = path if len(path) <= 2 else [path[0], path[-1]]
             return export.preview(read_turns(connection, ends), left_out=len(path) - len(ends))
 
@@ -143,7 +142,7 @@ class StoredLibrary:
         """All turns on all branches, each after the one before it."""
 
         def read(connection: sqlite3.Connection) -> tuple[TurnInfo, ...]:
-            return _turn_tree(connection, branches.session_number(connection, session))
+            return _turn_tree(connection, session_number(connection, session))
 
         return await self._database.read(read)
 
@@ -207,8 +206,8 @@ class StoredLibrary:
             return
 
         def begin(connection: sqlite3.Connection) -> tuple[Sequence[int], export.ExportedSession]:
-            number = branches.session_number(connection, session)
-            path = branches.path_to(connection, branches.head_of(connection, number))
+            number = session_number(connection, session)
+            path = path_to(connection, head_of(connection, number))
             title = sessions.info_of(connection, number).title
             runs = runs_of(connection, number, path)
             return path, export.ExportedSession(
@@ -231,7 +230,7 @@ class StoredLibrary:
 
     def _archive(self, session: str, extent: ExportParts) -> Iterator[str]:
         def begin(connection: sqlite3.Connection) -> archive.Frame:
-            return archive.frame_of(connection, branches.session_number(connection, session), extent)
+            return archive.frame_of(connection, session_number(connection, session), extent)
 
         frame = self._database.submit_read(begin).result()
 
@@ -258,9 +257,7 @@ class StoredLibrary:
         await self._change(session, lambda connection, number: connection.execute(statement, (value, number)))
 
     async def _change(self, session: str, change: Callable[[sqlite3.Connection, int], object]) -> None:
-        await self._database.run(
-            lambda connection: change(connection, branches.session_number(connection, session)) and None
-        )
+        await self._database.run(lambda connection: change(connection, session_number(connection, session)) and None)
 
 
 def _extent(parts: str) -> ExportParts:

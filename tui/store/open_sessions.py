@@ -16,11 +16,11 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 from tui.store import leases, sessions
-from tui.store import turns as branches
 from tui.store.blocks import copy_blocks
 from tui.store.database import Database, StoreContext
 from tui.store.sessions import NewSession, ensure
 from tui.store.turns import (
+    activate,
     close_turn,
     find_turn,
     finish_crashed,
@@ -29,6 +29,7 @@ from tui.store.turns import (
     read_turns,
     session_number,
     set_head,
+    siblings,
     turn_number,
 )
 
@@ -38,7 +39,7 @@ _BUDGET = re.compile(r"\d{1,9}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedSession:
-    """A stored session, or the last part of it."""
+    """A stored session."""
 
     id: str
     title: str
@@ -46,11 +47,9 @@ class LoadedSession:
     view: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
     elsewhere: tuple[Paid, ...] = ()
-    """Costs of other branches; () if only the last part was loaded, because the session list has the total."""
+    """Costs of other branches."""
     spec: ModelSpec | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
-    earlier: bool = False
-    """Whether earlier turns exist; see ``load_before``."""
     queue: tuple[tuple[Block, ...], ...] = ()
     """Prompts that were still queued when it was last open."""
     held_by: leases.OtherProcess | None = None
@@ -77,25 +76,11 @@ class OpenSessions:
 
     async def load(self, session: str) -> LoadedSession:
         """Load all of it and take the lease unless another process holds it."""
-        return await self._open(session, None)
-
-    async def open_tail(self, session: str, turns: int = 50) -> LoadedSession:
-        """Load its last turns and take the lease as ``load`` does."""
-        return await self._open(session, turns)
-
-    async def load_before(self, session: str, turn_id: str, turns: int = 50) -> tuple[Turn, ...]:
-        """The turns before this one."""
-
-        def read(connection: sqlite3.Connection) -> tuple[Turn, ...]:
-            number = branches.session_number(connection, session)
-            turn = branches.turn_number(connection, number, turn_id)
-            return read_turns(connection, branches.path_to(connection, turn, turns + 1)[:-1])
-
-        return await self._database.read(read)
+        return await self._open(session)
 
     async def load_without_lease(self, session: str) -> LoadedSession:
         """Load all of it without taking the lease or closing unfinished turns."""
-        return await self._database.read(lambda connection: _loaded(connection, session, None, None))
+        return await self._database.read(lambda connection: _loaded(connection, session, None))
 
     async def turns(self, session: str) -> tuple[Turn, ...]:
         """All turns of its active path, without taking the lease."""
@@ -118,7 +103,7 @@ class OpenSessions:
     async def siblings(self, session: str, turn_id: str) -> tuple[str, ...]:
         """The turns with the same parent, this one included, oldest first."""
         return await self._database.read(
-            lambda connection: branches.siblings(connection, branches.session_number(connection, session), turn_id)
+            lambda connection: siblings(connection, session_number(connection, session), turn_id)
         )
 
     async def activate(self, session: str, turn_id: str) -> LoadedSession:
@@ -126,13 +111,13 @@ class OpenSessions:
         from tui.store import summaries
 
         def write(connection: sqlite3.Connection) -> None:
-            number = branches.session_number(connection, session)
-            path = branches.activate(connection, number, turn_id)
+            number = session_number(connection, session)
+            path = activate(connection, number, turn_id)
             summaries.drop_view_of_others(connection, number, path)
             sessions.touch(connection, number, self._context.now())
 
         await self._database.run(write)
-        return await self._open(session, None)
+        return await self._open(session)
 
     async def fork(self, session: str, until: str | None = None, *, keep: bool = True) -> str:
         """Copy everything up to and including a turn or message to a new session; returns its id.
@@ -149,43 +134,39 @@ class OpenSessions:
         await self._database.run(write)
         return into.id
 
-    async def _open(self, session: str, last: int | None) -> LoadedSession:
+    async def _open(self, session: str) -> LoadedSession:
         held: leases.OtherProcess | None = None
         with suppress(StoreReadOnly, StoreFull):  # It can still be read.
             held = await self._database.run(lambda connection: self._take(connection, session))
-        return await self._database.read(lambda connection: _loaded(connection, session, last, held))
+        return await self._database.read(lambda connection: _loaded(connection, session, held))
 
     def _take(self, connection: sqlite3.Connection, session: str) -> leases.OtherProcess | None:
-        number = branches.session_number(connection, session)
+        number = session_number(connection, session)
         held = leases.acquire(connection, number, self._context.holder, self._context.now())
         if held is None:
             finish_crashed(connection, number)
         return held
 
 
-def _loaded(
-    connection: sqlite3.Connection, session: str, last: int | None, held: leases.OtherProcess | None
-) -> LoadedSession:
+def _loaded(connection: sqlite3.Connection, session: str, held: leases.OtherProcess | None) -> LoadedSession:
     from tui.store import queued_prompts as queued
     from tui.store import summaries
 
-    number = branches.session_number(connection, session)
-    head = branches.head_of(connection, number)
-    path = branches.path_to(connection, head, branches.NO_LIMIT if last is None else last + 1)
-    shown = path if last is None else path[-last:]
+    number = session_number(connection, session)
+    head = head_of(connection, number)
+    path = path_to(connection, head)
     spec, settings = sessions.settings_of(connection, number)
-    turns = read_turns(connection, shown)
+    turns = read_turns(connection, path)
     return LoadedSession(
         id=session,
         title=sessions.info_of(connection, number).title,
         turns=turns,
         view=summaries.view_of(connection, number),
         summaries=summaries.runs_of(connection, number, path),
-        elsewhere=summaries.paid_elsewhere(connection, number, path) if last is None else (),
+        elsewhere=summaries.paid_elsewhere(connection, number, path),
         spec=spec or _asked_last(turns),
         settings=settings,
         queue=queued.queue_of(connection, number),
-        earlier=len(path) > len(shown),
         held_by=held,
     )
 

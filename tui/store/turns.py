@@ -291,10 +291,9 @@ WITH RECURSIVE up (seq, parent, session) AS (
     UNION
     SELECT turn.seq, turn.parent, turn.session FROM turn JOIN up ON turn.seq = up.parent AND turn.session = up.session
 )
-SELECT seq FROM up LIMIT ?
+SELECT seq FROM up
 """
 """From a turn to the root. UNION, because the parents of a damaged file may form a cycle."""
-NO_LIMIT = -1
 
 
 def session_number(connection: sqlite3.Connection, session: str) -> int:
@@ -325,11 +324,11 @@ def head_of(connection: sqlite3.Connection, session: int) -> int | None:
     return None if row is None else row[0]
 
 
-def path_to(connection: sqlite3.Connection, turn: int | None, limit: int = NO_LIMIT) -> list[int]:
-    """The path from the root to this turn, inclusive; with a limit, only its last turns."""
+def path_to(connection: sqlite3.Connection, turn: int | None) -> list[int]:
+    """The path from the root to this turn, inclusive."""
     if turn is None:
         return []
-    return [row[0] for row in connection.execute(_UP, (turn, limit))][::-1]
+    return [row[0] for row in connection.execute(_UP, (turn,))][::-1]
 
 
 def names_of(connection: sqlite3.Connection, turns: Sequence[int]) -> list[str]:
