@@ -82,11 +82,18 @@ def test_claude_gets_a_moving_mark_and_one_at_the_system_prompt() -> None:
 
 @pytest.mark.parametrize("at", [QWEN, ROUTED])
 def test_a_chat_server_gets_marks_at_texts_only(at: tuple[WireName, Quirks]) -> None:
-    """OpenRouter's types have none at images."""
-    pictures = [ImageBlock(media_type="image/png", data="aGk=") for _ in range(30)]
-    body = body_of(at, request(user(TextBlock(text="What is that?"), *pictures)))
-    content = body["messages"][-1]["content"]
-    assert [part["type"] for part in content if "cache_control" in part] == ["text"]
+    """OpenRouter's types have none at images. The mark is at the end of the first request, so that it is found."""
+    prompt = user(TextBlock(text="What is that?"), ImageBlock(media_type="image/png", data="aGk="))
+    names = [f"call_{number}" for number in range(20)]
+    calls = [ToolCallBlock(call_id=name, name="read_file", arguments="{}") for name in names]
+    results = [ToolResultBlock(call_id=name, name="read_file", content=(TextBlock(text="x"),)) for name in names]
+    answer = OutgoingMessage(role=Role.ASSISTANT, blocks=tuple(calls))
+    first, second = (body_of(at, request(*messages)) for messages in ((prompt,), (prompt, answer, user(*results))))
+    parts = second["messages"][1]["content"]
+    assert [(part["type"], "cache_control" in part) for part in parts] == [("image_url", False), ("text", True)]
+    server = CachingServer(wire=at[0])
+    kept = server.answer(first)
+    assert server.answer(second).read == kept.read + kept.written
 
 
 @pytest.mark.parametrize("ttl", [None, "off"])

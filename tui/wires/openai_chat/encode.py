@@ -139,11 +139,20 @@ def _messages(request: ChatRequest, quirks: Quirks) -> list[dict[str, object]]:
 
 
 def _in_parts(message: Message) -> Message:
-    """Return the message in the form that takes a mark, so that it is the same with and without one."""
+    """Return the message in the form that takes a mark at its end, so that it is the same with and without one."""
     content = message["content"]
-    if message["role"] == "assistant" or not isinstance(content, str) or not content:
+    if message["role"] == "assistant" or not content:
         return message
+    if isinstance(content, list):
+        return {**message, "content": _ending_with_text(content)}
     return {**message, "content": [{"type": "text", "text": content}]}
+
+
+def _ending_with_text(parts: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """Move images at the end before the last text. A mark before the end would not find what was kept to the end."""
+    texts = [position for position, part in enumerate(parts) if _takes_mark(part)]
+    last = texts[-1] if texts else len(parts) - 1
+    return [*parts[:last], *parts[last + 1 :], parts[last]]
 
 
 def _spelled(message: OutgoingMessage, quirks: Quirks) -> list[dict[str, object]]:
