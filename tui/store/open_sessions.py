@@ -149,7 +149,7 @@ class OpenSessions:
 
 
 def _loaded(connection: sqlite3.Connection, session: str, held: leases.OtherProcess | None) -> LoadedSession:
-    from tui.store import queued_prompts as queued
+    from tui.store import queued_prompts
     from tui.store import summaries
 
     number = session_number(connection, session)
@@ -166,7 +166,7 @@ def _loaded(connection: sqlite3.Connection, session: str, held: leases.OtherProc
         elsewhere=summaries.paid_elsewhere(connection, number, path),
         spec=spec or _asked_last(turns),
         settings=settings,
-        queue=queued.queue_of(connection, number),
+        queue=queued_prompts.queue_of(connection, number),
         held_by=held,
     )
 
