@@ -149,8 +149,7 @@ class OpenSessions:
 
 
 def _loaded(connection: sqlite3.Connection, session: str, held: leases.OtherProcess | None) -> LoadedSession:
-    from tui.store import queued_prompts
-    from tui.store import summaries
+    from tui.store import queued_prompts, summaries
 
     number = session_number(connection, session)
     head = head_of(connection, number)
