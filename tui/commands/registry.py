@@ -33,6 +33,8 @@ class View(StrEnum):
     MODELS = "models"
     COMPARE = "compare"
     TREE = "tree"
+    ASK = "ask"
+    """``argument`` is that of the command."""
     ASIDE = "aside"
     """``argument`` is the question."""
     KEY = "key"

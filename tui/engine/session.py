@@ -407,10 +407,11 @@ class Session:
         self._runner.ask("")  # so that the tools are those of the next request
         return await self.side_turns.ask(blocks, self._group(), answerers)
 
-    async def choose_answer(self, turn_id: str, others: Sequence[str]) -> None:
-        """Continue with one of several side answers; the others become branches."""
-        await self.side_turns.choose(turn_id, others)
+    async def choose_answer(self, turn_id: str, others: Sequence[str]) -> int:
+        """Continue with one of several side answers; the others become branches. Returns their number."""
+        branches = await self.side_turns.choose(turn_id, others)
         self.previewer.publish_meter()
+        return branches
 
     async def preview(self, draft: str) -> RequestPreview:
         """The next request and its size, with the draft included."""

@@ -38,8 +38,6 @@ from tui.engine.turn import TurnLoop
 
 LOG = logging.getLogger(__name__)
 
-MOST_MODELS = 6
-"""Models that one question is sent to."""
 REFUSED_CALLS = 2
 """Refused calls after which the turn ends at the next call."""
 DIRECTLY = "Answer this question directly. Do not call tools: every call is refused here."
@@ -255,18 +253,34 @@ class SideTurns:
         await self._keep_or_begin(side)
         return True
 
-    async def choose(self, turn_id: str, others: Sequence[str]) -> None:
-        """Continue the conversation with this answer. The others become branches beside it, in the order asked."""
+    async def leave(self, turn_ids: Sequence[str]) -> int:
+        """Stop these answers and keep those that have begun as branches; returns their number."""
+        sides = [side for side in self._open.values() if side.id in turn_ids]
+        for side in sides:
+            await self.cancel(side.id)
+            await self._keep_or_begin(side)
+            del self._open[side.id]
+        return sum(side.is_kept for side in sides)
+
+    async def choose(self, turn_id: str, others: Sequence[str]) -> int:
+        """Continue the conversation with this answer. The others become branches beside it, in the order asked.
+
+        Returns the number of those branches; an answer that has not begun is forgotten.
+        """
         chosen = self._found(turn_id)
         if chosen.finished is None or not is_answered(chosen.finished):
             raise UsageError("This model has not answered.", advice="Choose an answer, or wait for this one.")
         if self._runner.busy or self._conversation.turns != chosen.before:
-            raise UsageError("The conversation has continued meanwhile.", advice="The answers are kept as branches.")
+            raise UsageError(
+                "The conversation has continued meanwhile.", advice="Escape keeps the answers as branches."
+            )
         sides = [side for side in self._open.values() if side is chosen or side.id in others]
         for side in sides:
             await self.cancel(side.id)
             await self._keep(side)
+            del self._open[side.id]
         await self._continue_with(chosen.before, chosen.finished)
+        return sum(side.is_kept for side in sides) - 1
 
     async def _continue_with(self, before: tuple[Turn, ...], turn: Turn) -> None:
         """Make a stored answer the last turn of the conversation."""

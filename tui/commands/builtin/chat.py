@@ -120,6 +120,22 @@ async def _replay(context: CommandContext, argument: str) -> None:
     await context.screen.show(View.COMPARE, session)
 
 
+async def _ask(context: CommandContext, argument: str) -> None:
+    if context.view().open_turn is not None:
+        raise UsageError("A turn is running.", advice="Esc stops it; /aside asks beside it.")
+    await context.screen.show(View.ASK, argument)
+
+
+def _name_lists(context: CommandContext, typed: str) -> Iterable[str]:
+    """Completions of the last name of a list; none once the question begins."""
+    blind, is_blind, names = typed.rpartition(" ")
+    if is_blind and blind.strip().lower() != "blind":
+        return []
+    before, comma, last = names.rpartition(",")
+    chosen = set(before.split(",")) if comma else set()
+    return [f"{before}{comma}{name}" for name in _levels_and_models(context, last) if name not in chosen]
+
+
 async def _aside(context: CommandContext, argument: str) -> None:
     await context.screen.show(View.ASIDE, argument)
 
@@ -255,6 +271,16 @@ COMMANDS = (
         run=_replay,
         argument=Argument(usage="MODEL/LEVEL", required=True, complete=_levels_and_models),
         example="/replay openai/gpt-6-sol/high",
+    ),
+    Command(
+        id="chat.ask",
+        slash="ask",
+        title="Ask several models",
+        help="Ask up to six models or levels at once and continue with one answer; blind hides their names.",
+        group=Group.CHAT,
+        run=_ask,
+        argument=Argument(usage="[blind] NAME,NAME QUESTION", required=True, complete=_name_lists),
+        example="/ask low,high Why is the sky dark?",
     ),
     Command(
         id="chat.aside",

@@ -36,6 +36,10 @@ async def open_view(app: PonderApp, view: View, argument: str) -> None:
             _approval(app, argument)
         case View.TREE:
             await _tree(app)
+        case View.ASK:
+            from tui.ui.dialogs.ask import Ask
+
+            app.push_screen(Ask(app.services.side, app.services.side.several(argument)))
         case View.ASIDE:
             from tui.ui.dialogs.aside import Aside
 

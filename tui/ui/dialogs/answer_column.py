@@ -1,0 +1,222 @@
+"""One of several answers that arrive side by side: its state above, thinking and text below."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.domain.errors import PonderError
+from tui.domain.events import (
+    AppEvent,
+    MessageCompleted,
+    Notice,
+    RequestStarted,
+    Stamped,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from tui.domain.format_numbers import duration
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.printable import one_line
+from tui.engine.state import Phase, SessionState, SessionView
+from tui.ui.chat.screen import follow
+from tui.ui.chat.status_line import THROBBER
+from tui.ui.dialogs.compare import turn_facts
+from tui.ui.services import UiServices
+from tui.ui.transcript.blocks import Fold
+from tui.ui.transcript.build_sections import Showing
+from tui.ui.transcript.transcript import Transcript
+from tui.ui.transcript.transcript_view import TranscriptView
+
+if TYPE_CHECKING:
+    from tui.engine.side_turns import SideTurn
+
+STOPPED = "cancelled"
+
+
+class AnswerColumn(Vertical):
+    """Follows one side turn. While it is blind, a letter stands for the model."""
+
+    def __init__(self, side: SideTurn, letter: str, services: UiServices, *, is_blind: bool) -> None:
+        super().__init__(classes="answer")
+        self.side = side
+        self.letter = letter
+        self.is_blind = is_blind
+        self.failure = ""
+        """Why there is no whole answer; "" while it arrives and if it is whole."""
+        self.turn: Turn | None = None
+        """The turn once it has ended."""
+        self._head = Static("", markup=False, classes="answer-head")
+        self.transcript = Transcript(services.theme_styles())
+        self._showing = services.showing()
+        self._conversation = TranscriptView(self.transcript, time.monotonic, self._showing)
+        self._state: SessionState | None = None
+        self._since = time.monotonic()
+        self._is_focused = False
+        self._is_still = False
+
+    def compose(self) -> ComposeResult:
+        yield self._head
+        yield self.transcript
+
+    @property
+    def name(self) -> str:
+        """The model and level, or the letter while they are hidden."""
+        if self.is_blind:
+            return self.letter
+        spec = self.side.spec
+        return f"{spec.model} · {self._level}" if self._level else spec.model
+
+    @property
+    def _level(self) -> str:
+        return self._state.now.plan.level if self._state is not None else ""
+
+    async def follow(self) -> None:
+        """Show the answer as it arrives; ends with the channel."""
+        view, subscription = self.side.attach()
+        self._state = SessionState(view, keep_text=False)
+        try:
+            self._load(view)
+            await follow(subscription, view.seq, self._take, self._drawn)
+        finally:
+            subscription.close()
+
+    def reveal(self) -> None:
+        """Show the name, the cost and the notices of this answer."""
+        self.is_blind = False
+        view, subscription = self.side.attach()
+        subscription.close()
+        self._load(view)
+
+    def show_thinking(self, fold: Fold) -> None:
+        """Show thinking folded, as a peek or in full."""
+        self._showing = Showing(thinking=self._showing.thinking, fold=fold)
+        self._conversation.show(self._showing)
+
+    def tick(self) -> None:
+        """Advance the clocks."""
+        if self._conversation.is_live:
+            self._conversation.tick()
+            self.transcript.settle()
+        if self.turn is None:
+            self.show_head()
+
+    def put_focus(self, *, focused: bool, still: bool) -> None:
+        """Mark the column that the keys are for."""
+        self._is_focused, self._is_still = focused, still
+        self.set_class(focused, "-focused")
+        self.show_head()
+        if focused:
+            self.transcript.focus()
+
+    def show_head(self) -> None:
+        """Name above, state below."""
+        style = "bold $primary" if self._is_focused else "bold $foreground"
+        mark = "▌" if self._is_focused else " "
+        first = Content.styled(mark, "$primary") + Content.styled(one_line(self.name, 60), style)
+        state, colour = self._said()
+        self._head.update(first + Content("\n ") + Content.styled(one_line(state, 80), colour), layout=False)
+
+    @property
+    def mark(self) -> str:
+        """One character for the state."""
+        if self.turn is None:
+            return "…"
+        if self.failure:
+            return "■" if self.failure == STOPPED else "✗"
+        return "✓"
+
+    def _said(self) -> tuple[str, str]:
+        if self.turn is None or self._state is None:
+            phase = self._state.now.phase if self._state is not None else Phase.WAITING
+            seconds = time.monotonic() - self._since
+            turning = "" if self._is_still else f"{THROBBER[int(seconds * 8) % len(THROBBER)]} "
+            return f"{turning}{phase.value} {duration(seconds)}", "$muted-text"
+        facts = turn_facts(self.turn)
+        cost = [facts["cost"]] if not self.is_blind and facts["cost"] != "–" else []
+        parts = [facts["time"], *cost, f"out {facts['out']}", f"thinking {facts['thinking']}"]
+        if self.failure == STOPPED:
+            return f"■ stopped · {' · '.join(parts)}", "$warning"
+        if self.failure:
+            return f"✗ {'failed' if self.is_blind else self.failure}", "$error"
+        return f"✓ {' · '.join(parts)}", "$muted-text"
+
+    def _load(self, view: SessionView) -> None:
+        """Draw what there is so far, without the question, which stands above all columns."""
+        turns = tuple(self._masked_turn(turn) for turn in view.turns)
+        bare = None if view.open_turn is None else self._masked_turn(view.open_turn)
+        spec, plan = view.spec, view.plan
+        if self.is_blind:
+            spec, plan = replace(spec, model=self.letter), replace(plan, in_force="")
+        notices = () if self.is_blind else view.notices
+        self._conversation.load(replace(view, turns=turns, open_turn=bare, spec=spec, plan=plan, notices=notices))
+        if view.turns:
+            self._ended(view.turns[-1], "")
+        self.show_head()
+
+    def _take(self, stamped: Stamped) -> None:
+        if self._state is None:
+            return
+        self._state.apply(stamped.event)
+        shown = self._shown(stamped.event)
+        if shown is not None:
+            self._conversation.take(replace(stamped, event=shown))
+        match stamped.event:
+            case TurnFinished(turn, cancelled=cancelled):
+                self._ended(turn, STOPPED if cancelled else "")
+            case TurnFailed(turn, error):
+                self._ended(turn, error.message)
+            case _:
+                pass
+
+    def _ended(self, turn: Turn, failure: str) -> None:
+        self.turn = turn
+        self.failure = failure or self.failure
+
+    def _drawn(self, batch: Sequence[AppEvent]) -> None:
+        self.transcript.settle()
+        self.show_head()
+
+    def _shown(self, event: AppEvent) -> AppEvent | None:
+        """The event as the column shows it; None for what it does not show."""
+        match event:
+            case TurnStarted():
+                return None
+            case TurnFinished(turn) | TurnFailed(turn):
+                event = replace(event, turn=self._masked_turn(turn))
+            case _:
+                pass
+        return self._masked_event(event) if self.is_blind else event
+
+    def _masked_event(self, event: AppEvent) -> AppEvent | None:
+        """The event without what tells the model."""
+        match event:
+            case TurnFailed(turn):
+                return TurnFailed(turn, PonderError("There is no answer.", advice="v shows why."))
+            case RequestStarted(spec=spec, plan=plan):
+                return replace(event, spec=replace(spec, model=self.letter), plan=replace(plan, in_force=""))
+            case MessageCompleted(message=message):
+                return replace(event, message=self._masked(message))
+            case Notice():
+                return None
+            case _:
+                return event
+
+    def _masked_turn(self, turn: Turn) -> Turn:
+        answers = (message for message in turn.messages if message.role is not Role.USER)
+        return replace(turn, messages=tuple(self._masked(message) for message in answers))
+
+    def _masked(self, message: Message) -> Message:
+        """The message without what tells the model."""
+        if not self.is_blind or message.origin is None:
+            return message
+        origin = replace(message.origin, provider="", model=self.letter, level="")
+        return replace(message, origin=origin, answered_by=None, usage=None, cost=None)
