@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from tui.app.open_session import OpenSession
 from tui.app.session_storage import StoredSession
+from tui.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from tui.domain.listing import TurnInfo
+    from tui.domain.messages import Turn
 
 
 class Branches:
@@ -22,6 +24,13 @@ class Branches:
     async def tree(self) -> Sequence[TurnInfo]:
         """All turns on all branches."""
         return await self._current.storage.turn_tree(self._current.session_id)
+
+    async def answers(self, turn_id: str) -> Sequence[Turn]:
+        """The turns that follow the same turn as this one, this one included. Raises UsageError if it is alone."""
+        turns = await self._current.storage.sibling_turns(self._current.session_id, turn_id)
+        if len(turns) < 2:
+            raise UsageError("There is only one answer here.", advice="Editing, /retry and /ask make others.")
+        return turns
 
     async def open(self, turn_id: str) -> None:
         """Make the path through this turn the active one, down to where it was last left."""

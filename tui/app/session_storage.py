@@ -98,6 +98,10 @@ class Storage(Protocol):
         """The turns with the same parent, including this one, oldest first."""
         ...
 
+    async def sibling_turns(self, session: str, turn_id: str) -> Sequence[Turn]:
+        """The turns with the same parent, including this one, oldest first, with their messages."""
+        ...
+
     async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
         """All turns on all branches, each after the one before it."""
         ...
@@ -225,6 +229,10 @@ class InMemorySessions:
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
         """Other branches are not stored."""
         return (turn_id,)
+
+    async def sibling_turns(self, session: str, turn_id: str) -> Sequence[Turn]:
+        """The turn alone."""
+        return [turn for turn in (await self.load(session)).turns if turn.id == turn_id]
 
     async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
         """The active path."""

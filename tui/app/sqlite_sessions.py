@@ -143,6 +143,9 @@ class SqliteSessions:
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
         return await self._open_sessions.siblings(session, turn_id)
 
+    async def sibling_turns(self, session: str, turn_id: str) -> Sequence[Turn]:
+        return await self._open_sessions.sibling_turns(session, turn_id)
+
     async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
         return await self._library.turn_tree(session)
 

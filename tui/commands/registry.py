@@ -33,6 +33,8 @@ class View(StrEnum):
     MODELS = "models"
     COMPARE = "compare"
     TREE = "tree"
+    BRANCHES = "branches"
+    """``argument`` is the id of a turn."""
     ASK = "ask"
     """``argument`` is that of the command."""
     ASIDE = "aside"

@@ -106,6 +106,16 @@ class OpenSessions:
             lambda connection: siblings(connection, session_number(connection, session), turn_id)
         )
 
+    async def sibling_turns(self, session: str, turn_id: str) -> tuple[Turn, ...]:
+        """The turns with the same parent, this one included, oldest first, with their messages."""
+
+        def read(connection: sqlite3.Connection) -> tuple[Turn, ...]:
+            number = branches.session_number(connection, session)
+            names = branches.siblings(connection, number, turn_id)
+            return read_turns(connection, [branches.turn_number(connection, number, name) for name in names])
+
+        return await self._database.read(read)
+
     async def activate(self, session: str, turn_id: str) -> LoadedSession:
         """Switch to the branch of this turn, down to where it was last left."""
         from tui.store import summaries

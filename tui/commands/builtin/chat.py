@@ -114,6 +114,10 @@ async def _tree(context: CommandContext, _: str) -> None:
     await context.screen.show(View.TREE)
 
 
+async def _compare(context: CommandContext, _: str) -> None:
+    await context.screen.show(View.BRANCHES, _turn(context))
+
+
 async def _replay(context: CommandContext, argument: str) -> None:
     session = await context.services.chat.replay(_turn(context), argument)
     context.screen.session_changed()
@@ -261,6 +265,15 @@ COMMANDS = (
         keys=("t",),
         scope=CommandScope.TRANSCRIPT,
         example="/tree",
+    ),
+    Command(
+        id="chat.compare",
+        slash="compare",
+        title="Compare answers",
+        help="Show the answers on all branches of this turn side by side, and open one.",
+        group=Group.CHAT,
+        run=_compare,
+        example="/compare",
     ),
     Command(
         id="chat.replay",

@@ -1,4 +1,4 @@
-"""One of several answers that arrive side by side: its state above, thinking and text below."""
+"""One of several answers side by side: its state above, thinking and text below."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from tui.domain.printable import one_line
 from tui.engine.state import Phase, SessionState, SessionView
 from tui.ui.chat.screen import follow
 from tui.ui.chat.status_line import THROBBER
-from tui.ui.dialogs.compare import turn_facts
+from tui.ui.dialogs.compare import answerer_of, turn_facts
 from tui.ui.services import UiServices
 from tui.ui.transcript.blocks import Fold
-from tui.ui.transcript.build_sections import Showing
+from tui.ui.transcript.build_sections import Showing, sections_of
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView
 
@@ -42,24 +42,19 @@ if TYPE_CHECKING:
 STOPPED = "cancelled"
 
 
-class AnswerColumn(Vertical):
-    """Follows one side turn. While it is blind, a letter stands for the model."""
+class Column(Vertical):
+    """One answer beside others."""
 
-    def __init__(self, side: SideTurn, letter: str, services: UiServices, *, is_blind: bool) -> None:
+    failure = ""
+    """Why there is no whole answer; "" while it arrives and if it is whole."""
+    turn: Turn | None = None
+    """The turn once it has ended."""
+
+    def __init__(self, services: UiServices) -> None:
         super().__init__(classes="answer")
-        self.side = side
-        self.letter = letter
-        self.is_blind = is_blind
-        self.failure = ""
-        """Why there is no whole answer; "" while it arrives and if it is whole."""
-        self.turn: Turn | None = None
-        """The turn once it has ended."""
         self._head = Static("", markup=False, classes="answer-head")
         self.transcript = Transcript(services.theme_styles())
         self._showing = services.showing()
-        self._conversation = TranscriptView(self.transcript, time.monotonic, self._showing)
-        self._state: SessionState | None = None
-        self._since = time.monotonic()
         self._is_focused = False
         self._is_still = False
 
@@ -68,16 +63,102 @@ class AnswerColumn(Vertical):
         yield self.transcript
 
     @property
-    def name(self) -> str:
+    def title(self) -> str:
+        """The model and level."""
+        return answerer_of(self.turn)
+
+    @property
+    def mark(self) -> str:
+        """One character for the state."""
+        if self.turn is None:
+            return "…"
+        if self.failure:
+            return "■" if self.failure == STOPPED else "✗"
+        return "✓"
+
+    def show_thinking(self, fold: Fold) -> None:
+        """Show thinking folded, as a peek or in full."""
+        self._showing = Showing(thinking=self._showing.thinking, fold=fold)
+
+    def tick(self) -> None:
+        """Advance the clocks."""
+
+    def put_focus(self, *, focused: bool, still: bool) -> None:
+        """Mark the column that the keys are for."""
+        self._is_focused, self._is_still = focused, still
+        self.show_head()
+        if focused:
+            self.transcript.focus()
+
+    def show_head(self) -> None:
+        """Name above, state below."""
+        style = "bold $primary" if self._is_focused else "bold $foreground"
+        mark = "▌" if self._is_focused else " "
+        first = Content.styled(mark, "$primary") + Content.styled(one_line(self.title, 60), style)
+        state, colour = self.state()
+        self._head.update(first + Content("\n ") + Content.styled(one_line(state, 80), colour), layout=False)
+
+    def state(self) -> tuple[str, str]:
+        """What happens, or what the answer took, and its colour."""
+        facts = turn_facts(self.turn)
+        cost = [facts["cost"]] if facts["cost"] != "–" else []
+        parts = [facts["time"], *cost, f"out {facts['out']}", f"thinking {facts['thinking']}"]
+        if self.failure == STOPPED:
+            return f"■ stopped · {' · '.join(parts)}", "$warning"
+        if self.failure:
+            return f"✗ {self.failure}", "$error"
+        return f"✓ {' · '.join(parts)}", "$muted-text"
+
+
+def failure_of(turn: Turn) -> str:
+    """Why an ended turn has no whole answer; "" if it has one."""
+    answers = [message for message in turn.messages if message.role is Role.ASSISTANT and not message.superseded]
+    if answers:
+        return answers[-1].interrupted or ""
+    return next((message.interrupted for message in turn.messages if message.interrupted), STOPPED)
+
+
+class TurnColumn(Column):
+    """A stored answer."""
+
+    def __init__(self, turn: Turn, services: UiServices) -> None:
+        super().__init__(services)
+        self.turn = turn
+        self.failure = failure_of(turn)
+
+    def on_mount(self) -> None:
+        """Show the answer from its beginning."""
+        self.show_thinking(self._showing.fold)
+        self.transcript.scroll_home(animate=False)
+
+    def show_thinking(self, fold: Fold) -> None:
+        """Show thinking folded, as a peek or in full."""
+        super().show_thinking(fold)
+        if self.turn is not None:
+            answers = tuple(message for message in self.turn.messages if message.role is not Role.USER)
+            self.transcript.replace_all(sections_of([replace(self.turn, messages=answers)], self._showing))
+
+
+class AnswerColumn(Column):
+    """Follows one side turn. While it is blind, a letter stands for the model."""
+
+    def __init__(self, side: SideTurn, letter: str, services: UiServices, *, is_blind: bool) -> None:
+        super().__init__(services)
+        self.side = side
+        self.letter = letter
+        self.is_blind = is_blind
+        self._conversation = TranscriptView(self.transcript, time.monotonic, self._showing)
+        self._state: SessionState | None = None
+        self._since = time.monotonic()
+
+    @property
+    def title(self) -> str:
         """The model and level, or the letter while they are hidden."""
         if self.is_blind:
             return self.letter
         spec = self.side.spec
-        return f"{spec.model} · {self._level}" if self._level else spec.model
-
-    @property
-    def _level(self) -> str:
-        return self._state.now.plan.level if self._state is not None else ""
+        level = self._state.now.plan.level if self._state is not None else ""
+        return f"{spec.model} · {level}" if level else spec.model
 
     async def follow(self) -> None:
         """Show the answer as it arrives; ends with the channel."""
@@ -98,7 +179,7 @@ class AnswerColumn(Vertical):
 
     def show_thinking(self, fold: Fold) -> None:
         """Show thinking folded, as a peek or in full."""
-        self._showing = Showing(thinking=self._showing.thinking, fold=fold)
+        super().show_thinking(fold)
         self._conversation.show(self._showing)
 
     def tick(self) -> None:
@@ -109,45 +190,18 @@ class AnswerColumn(Vertical):
         if self.turn is None:
             self.show_head()
 
-    def put_focus(self, *, focused: bool, still: bool) -> None:
-        """Mark the column that the keys are for."""
-        self._is_focused, self._is_still = focused, still
-        self.set_class(focused, "-focused")
-        self.show_head()
-        if focused:
-            self.transcript.focus()
-
-    def show_head(self) -> None:
-        """Name above, state below."""
-        style = "bold $primary" if self._is_focused else "bold $foreground"
-        mark = "▌" if self._is_focused else " "
-        first = Content.styled(mark, "$primary") + Content.styled(one_line(self.name, 60), style)
-        state, colour = self._said()
-        self._head.update(first + Content("\n ") + Content.styled(one_line(state, 80), colour), layout=False)
-
-    @property
-    def mark(self) -> str:
-        """One character for the state."""
-        if self.turn is None:
-            return "…"
-        if self.failure:
-            return "■" if self.failure == STOPPED else "✗"
-        return "✓"
-
-    def _said(self) -> tuple[str, str]:
+    def state(self) -> tuple[str, str]:
+        """What happens, or what the answer took, and its colour."""
         if self.turn is None or self._state is None:
             phase = self._state.now.phase if self._state is not None else Phase.WAITING
             seconds = time.monotonic() - self._since
             turning = "" if self._is_still else f"{THROBBER[int(seconds * 8) % len(THROBBER)]} "
             return f"{turning}{phase.value} {duration(seconds)}", "$muted-text"
-        facts = turn_facts(self.turn)
-        cost = [facts["cost"]] if not self.is_blind and facts["cost"] != "–" else []
-        parts = [facts["time"], *cost, f"out {facts['out']}", f"thinking {facts['thinking']}"]
-        if self.failure == STOPPED:
-            return f"■ stopped · {' · '.join(parts)}", "$warning"
-        if self.failure:
-            return f"✗ {'failed' if self.is_blind else self.failure}", "$error"
-        return f"✓ {' · '.join(parts)}", "$muted-text"
+        if self.is_blind and self.failure not in ("", STOPPED):
+            return "✗ failed", "$error"
+        text, colour = super().state()
+        cost = turn_facts(self.turn)["cost"]
+        return text.replace(f" · {cost}", "", 1) if self.is_blind and cost != "–" else text, colour
 
     def _load(self, view: SessionView) -> None:
         """Draw what there is so far, without the question, which stands above all columns."""
@@ -159,7 +213,7 @@ class AnswerColumn(Vertical):
         notices = () if self.is_blind else view.notices
         self._conversation.load(replace(view, turns=turns, open_turn=bare, spec=spec, plan=plan, notices=notices))
         if view.turns:
-            self._ended(view.turns[-1], "")
+            self.turn, self.failure = view.turns[-1], failure_of(view.turns[-1])
         self.show_head()
 
     def _take(self, stamped: Stamped) -> None:
@@ -169,17 +223,8 @@ class AnswerColumn(Vertical):
         shown = self._shown(stamped.event)
         if shown is not None:
             self._conversation.take(replace(stamped, event=shown))
-        match stamped.event:
-            case TurnFinished(turn, cancelled=cancelled):
-                self._ended(turn, STOPPED if cancelled else "")
-            case TurnFailed(turn, error):
-                self._ended(turn, error.message)
-            case _:
-                pass
-
-    def _ended(self, turn: Turn, failure: str) -> None:
-        self.turn = turn
-        self.failure = failure or self.failure
+        if isinstance(stamped.event, TurnFinished | TurnFailed):
+            self.turn, self.failure = stamped.event.turn, failure_of(stamped.event.turn)
 
     def _drawn(self, batch: Sequence[AppEvent]) -> None:
         self.transcript.settle()

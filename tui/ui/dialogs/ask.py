@@ -1,9 +1,9 @@
-"""One question to several models at once: their answers side by side, one of which continues the conversation."""
+"""Answers side by side: of several models asked at once, or of the branches that follow one turn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -12,12 +12,15 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.domain.blocks import TextBlock
 from tui.domain.errors import PonderError
 from tui.domain.format_numbers import count
+from tui.domain.messages import Role, Turn
 from tui.domain.printable import one_line
-from tui.ui.dialogs.answer_column import AnswerColumn
+from tui.ui.dialogs.answer_column import AnswerColumn, Column, TurnColumn
 from tui.ui.dialogs.aside import CLOCKS_S
 from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.transcript.blocks import Fold
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
@@ -35,45 +38,163 @@ def visible(columns: int, focused: int, width: int, first: int) -> range:
     return range(max(first, focused - fitting + 1), max(first, focused - fitting + 1) + fitting)
 
 
-class Ask(Sheet[None]):
-    """Shows the answers. Enter continues with the focused one; escape keeps those that arrived as branches."""
+C = TypeVar("C", bound=Column)
+
+
+class Columns(Sheet[str], Generic[C]):
+    """Shows as many answers beside each other as fit; the keys are for the focused one."""
+
+    SHAPE: ClassVar[str] = "-full"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,shift+tab", "step(-1)", show=False, priority=True),
+        Binding("right,tab", "step(1)", show=False, priority=True),
+        Binding("enter", "choose", show=False, priority=True),
+        *(Binding(str(number), f"focus_answer({number - 1})", show=False) for number in range(1, 10)),
+    ]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self.columns: tuple[C, ...] = ()
+        self.focused_column = 0
+        self._question = question
+        self._first = 0
+        self._fold: Fold | None = None
+        self._marks: list[str] = []
+        """The states that the names were drawn with."""
+
+    def inside(self) -> Sequence[Widget]:
+        """The question, the names of all answers, and the answers."""
+        question = Static(one_line(self._question, 400), markup=False, classes="asked")
+        self._tabs = Static("", markup=False, classes="tabs")
+        self._row = Horizontal(classes="answers")
+        return (question, self._tabs, self._row)
+
+    def on_mount(self) -> None:
+        """Start the clocks."""
+        self.set_interval(CLOCKS_S, self._tick)
+
+    async def put_columns(self, columns: Sequence[C]) -> None:
+        """Show these answers."""
+        self.columns = tuple(columns)
+        await self._row.mount(*self.columns)
+        self.place()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show as many answers as fit."""
+        super().on_resize(event)
+        self.place()
+
+    def place(self) -> None:
+        """Show the columns that fit, and their names."""
+        if not self.columns:
+            return
+        shown = self._visible()
+        self._first = shown.start
+        for number, column in enumerate(self.columns):
+            column.display = number in shown
+            column.set_class(number > shown.start, "-beside")
+            column.put_focus(focused=number == self.focused_column, still=self.ponder.chat.status.still)
+        self._show_tabs(shown)
+
+    def _visible(self) -> range:
+        return visible(len(self.columns), self.focused_column, self.app.size.width, self._first)
+
+    def _show_tabs(self, shown: range) -> None:
+        parts, room = [], max(6, min(24, self.app.size.width // len(self.columns) - 8))
+        for number, column in enumerate(self.columns):
+            here = number == self.focused_column
+            style = "bold $primary" if here else "$foreground" if number in shown else "$muted-text"
+            parts.append(Content.styled(f"{number + 1} {one_line(column.title, room)} {column.mark}", style))
+        self._tabs.update(Content("   ").join(parts), layout=False)
+        self.note(self.summary())
+
+    def summary(self) -> str:
+        """What the head of the sheet says."""
+        return count(len(self.columns), "answer")
+
+    def _tick(self) -> None:
+        for column in self.columns:
+            column.tick()
+        marks = [column.mark for column in self.columns]
+        if marks != self._marks:
+            self._marks = marks
+            self._show_tabs(self._visible())
+
+    def action_step(self, by: int) -> None:
+        """Focus the next or previous answer."""
+        if self.columns:
+            self.action_focus_answer((self.focused_column + by) % len(self.columns))
+
+    def action_focus_answer(self, number: int) -> None:
+        """Focus an answer."""
+        if number < len(self.columns):
+            self.focused_column = number
+            self.place()
+
+    def action_choose(self) -> None:
+        """Take the focused answer."""
+
+    def key_ctrl_o(self) -> None:
+        """Switch the thinking of all answers between folded, peek and full."""
+        self._fold = (self._fold or self.ponder.ui_services.showing().fold).next
+        for column in self.columns:
+            column.show_thinking(self._fold)
+
+
+class CompareBranches(Columns[TurnColumn]):
+    """The answers that follow one turn; enter returns the id of the focused turn."""
+
+    TITLE_WORDS = "Compare"
+    KEYS: ClassVar[Keys] = (("enter", "open"), ("left right", "answer"), ("up down", "scroll"), ("ctrl+o", "thinking"))
+
+    def __init__(self, turns: Sequence[Turn], at: str) -> None:
+        prompts = {prompt_text(turn) for turn in turns}
+        super().__init__(prompt_text(turns[0]) if len(prompts) == 1 else "The prompts differ.")
+        self._turns = turns
+        self._at = at
+
+    def on_mount(self) -> None:
+        """Show the stored answers."""
+        start_work(self, self._fill)
+
+    async def _fill(self) -> None:
+        places = [place for place, turn in enumerate(self._turns) if turn.id == self._at]
+        self.focused_column = places[0] if places else 0
+        await self.put_columns([TurnColumn(turn, self.ponder.ui_services) for turn in self._turns])
+
+    def action_choose(self) -> None:
+        """Open the branch of the focused answer."""
+        if self.columns:
+            self.dismiss(self._turns[self.focused_column].id)
+
+
+def prompt_text(turn: Turn) -> str:
+    """The words of the prompt."""
+    prompts = [message for message in turn.messages if message.role is Role.USER][:1]
+    return " ".join(block.text for prompt in prompts for block in prompt.blocks if isinstance(block, TextBlock))
+
+
+class Ask(Columns[AnswerColumn]):
+    """Asks several models. Enter continues with the focused answer; escape keeps those that arrived as branches."""
 
     TITLE_WORDS = "Ask"
-    SHAPE: ClassVar[str] = "-full"
     KEYS: ClassVar[Keys] = (
         ("enter", "continue with it"),
         ("left right", "answer"),
         ("x", "stop it"),
         ("ctrl+o", "thinking"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,shift+tab", "step(-1)", show=False, priority=True),
-        Binding("right,tab", "step(1)", show=False, priority=True),
-        Binding("enter", "choose", show=False, priority=True),
-        *(Binding(str(number), f"focus_answer({number - 1})", show=False) for number in range(1, 7)),
-    ]
 
     def __init__(self, questions: SideQuestions, several: Several) -> None:
-        super().__init__()
+        super().__init__(several.question)
         self._questions = questions
         self._several = several
-        self.columns: tuple[AnswerColumn, ...] = ()
-        self._focused = 0
-        self._first = 0
         self._is_chosen = False
-
-    def inside(self) -> Sequence[Widget]:
-        """The question, the names of all answers, and the answers."""
-        self._question = Static(one_line(self._several.question, 400), markup=False, classes="asked")
-        self._tabs = Static("", markup=False, classes="tabs")
-        self._row = Horizontal(classes="answers")
-        return (self._question, self._tabs, self._row)
 
     def on_mount(self) -> None:
         """Ask. The sheet is open before that, so that a question about the cost opens above it."""
         if self._several.is_blind:
             self.show_keys((*self.KEYS[:2], ("v", "reveal"), *self.KEYS[2:]))
-        self.set_interval(CLOCKS_S, self._tick)
         start_work(self, self._ask)
 
     async def _ask(self) -> None:
@@ -83,57 +204,16 @@ class Ask(Sheet[None]):
             self.show_error(error)
             self.dismiss(None)
             return
-        self.columns = tuple(
-            AnswerColumn(side, letter, self.ponder.ui_services, is_blind=self._several.is_blind)
-            for side, letter in zip(sides, LETTERS, strict=False)
-        )
-        await self._row.mount(*self.columns)
-        self._place()
+        services, is_blind = self.ponder.ui_services, self._several.is_blind
+        pairs = zip(sides, LETTERS, strict=False)
+        await self.put_columns([AnswerColumn(side, letter, services, is_blind=is_blind) for side, letter in pairs])
         for column in self.columns:
             start_work(column, column.follow)
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Show as many answers as fit."""
-        super().on_resize(event)
-        self._place()
-
-    def _place(self) -> None:
-        if not self.columns:
-            return
-        shown = visible(len(self.columns), self._focused, self.app.size.width, self._first)
-        self._first = shown.start
-        for number, column in enumerate(self.columns):
-            column.display = number in shown
-            column.set_class(number > shown.start, "-beside")
-            column.put_focus(focused=number == self._focused, still=self.ponder.chat.status.still)
-        self._show_tabs(shown)
-
-    def _show_tabs(self, shown: range) -> None:
-        parts, room = [], max(6, min(24, self.app.size.width // len(self.columns) - 8))
-        for number, column in enumerate(self.columns):
-            style = "bold $primary" if number == self._focused else "$foreground" if number in shown else "$muted-text"
-            parts.append(Content.styled(f"{number + 1} {one_line(column.name, room)} {column.mark}", style))
-        self._tabs.update(Content("   ").join(parts), layout=False)
+    def summary(self) -> str:
+        """How many answers have ended."""
         done = sum(column.turn is not None for column in self.columns)
-        self.note(f"{done} of {count(len(self.columns), 'answer')} ended")
-
-    def _tick(self) -> None:
-        for column in self.columns:
-            column.tick()
-        if self.columns:
-            shown = visible(len(self.columns), self._focused, self.app.size.width, self._first)
-            self._show_tabs(shown)
-
-    def action_step(self, by: int) -> None:
-        """Focus the next or previous answer."""
-        if self.columns:
-            self.action_focus_answer((self._focused + by) % len(self.columns))
-
-    def action_focus_answer(self, number: int) -> None:
-        """Focus an answer."""
-        if number < len(self.columns):
-            self._focused = number
-            self._place()
+        return f"{done} of {count(len(self.columns), 'answer')} ended"
 
     def action_choose(self) -> None:
         """Continue the conversation with the focused answer."""
@@ -141,7 +221,7 @@ class Ask(Sheet[None]):
             start_work(self, lambda: self.ponder.ui_services.run_showing_errors(self._choose), group="choose")
 
     async def _choose(self) -> None:
-        chosen = self.columns[self._focused].side
+        chosen = self.columns[self.focused_column].side
         said = await self._questions.choose(chosen, [column.side.id for column in self.columns])
         self._is_chosen = True
         self.dismiss(None)
@@ -150,7 +230,7 @@ class Ask(Sheet[None]):
     def key_x(self) -> None:
         """Stop the focused answer; the others go on."""
         if self.columns:
-            name = self.columns[self._focused].side.id
+            name = self.columns[self.focused_column].side.id
             work = self.ponder.ui_services.run_showing_errors
             start_work(self, lambda: work(lambda: self._questions.stop(name)), group="stop")
 
@@ -160,14 +240,7 @@ class Ask(Sheet[None]):
             for column in self.columns:
                 column.reveal()
             self.show_keys(self.KEYS)
-            self._place()
-
-    def key_ctrl_o(self) -> None:
-        """Switch the thinking of all answers between folded, peek and full."""
-        fold = self.ponder.ui_services.showing().fold
-        self._fold = getattr(self, "_fold", fold).next
-        for column in self.columns:
-            column.show_thinking(self._fold)
+            self.place()
 
     def action_leave(self) -> None:
         """Stop what arrives, keep the answers as branches, and close."""

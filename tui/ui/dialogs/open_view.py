@@ -34,16 +34,8 @@ async def open_view(app: PonderApp, view: View, argument: str) -> None:
             _themes(app)
         case View.APPROVAL:
             _approval(app, argument)
-        case View.TREE:
-            await _tree(app)
-        case View.ASK:
-            from tui.ui.dialogs.ask import Ask
-
-            app.push_screen(Ask(app.services.side, app.services.side.several(argument)))
-        case View.ASIDE:
-            from tui.ui.dialogs.aside import Aside
-
-            app.push_screen(Aside(app.services.side, argument))
+        case View.TREE | View.BRANCHES | View.ASK | View.ASIDE:
+            await _turns(app, view, argument)
         case _:
             _page(app, view, argument)
 
@@ -227,39 +219,66 @@ def _approval(app: PonderApp, call_id: str) -> None:
         app.push_screen(Approval(waiting, asker=asker))
 
 
+async def _turns(app: PonderApp, view: View, argument: str) -> None:
+    """Open a view of turns on other branches, or beside the conversation."""
+    match view:
+        case View.TREE:
+            await _tree(app)
+        case View.BRANCHES:
+            from tui.ui.dialogs.ask import CompareBranches
+
+            turns = await app.services.branches.answers(argument)
+            app.push_screen(CompareBranches(turns, argument), partial(_opened_showing_errors, app))
+        case View.ASK:
+            from tui.ui.dialogs.ask import Ask
+
+            app.push_screen(Ask(app.services.side, app.services.side.several(argument)))
+        case _:
+            from tui.ui.dialogs.aside import Aside
+
+            app.push_screen(Aside(app.services.side, argument))
+
+
 async def _tree(app: PonderApp) -> None:
-    from tui.domain.errors import UsageError
     from tui.ui.dialogs.turn_tree import TurnTreeSheet
 
-    def path() -> list[str]:
-        view = app.services.chat.view()
-        return [turn.id for turn in (*view.turns, view.open_turn) if turn is not None]
-
-    def show(turn_id: str) -> None:
-        """Put the cursor of the conversation on the turn's prompt."""
-        view = app.chat.view()
-        turns = (*view.turns, view.open_turn) if view is not None else ()
-        key = next((turn.messages[0].id for turn in turns if turn is not None and turn.id == turn_id), "")
-        sections = app.chat.transcript.column.sections
-        index = next((index for index, section in enumerate(sections) if section.key == key), None)
-        app.chat.transcript.focus()
-        if index is not None:
-            app.chat.transcript.put_cursor(index, 0)
-
-    async def opened(turn_id: str | None) -> None:
-        if turn_id is None:
-            return
-        if turn_id in path():
-            show(turn_id)
-            return
-        if app.services.chat.view().open_turn is not None:
-            raise UsageError("Branches cannot be switched while a turn is running.", advice="Esc stops it.")
-        await app.services.branches.open(turn_id)
-        app.chat.when_shown = partial(show, turn_id)
-        app.chat.open()
-
-    async def guarded(turn_id: str | None) -> None:
-        await app.ui_services.run_showing_errors(lambda: opened(turn_id))
-
     here = app.ui_services.context().screen.chosen_turn()
-    app.push_screen(TurnTreeSheet(await app.services.branches.tree(), path(), here), guarded)
+    sheet = TurnTreeSheet(await app.services.branches.tree(), _path(app), here)
+    app.push_screen(sheet, partial(_opened_showing_errors, app))
+
+
+def _path(app: PonderApp) -> list[str]:
+    view = app.services.chat.view()
+    return [turn.id for turn in (*view.turns, view.open_turn) if turn is not None]
+
+
+async def _opened_showing_errors(app: PonderApp, turn_id: str | None) -> None:
+    await app.ui_services.run_showing_errors(lambda: _open_turn(app, turn_id))
+
+
+async def _open_turn(app: PonderApp, turn_id: str | None) -> None:
+    """Make the path through this turn the current one, and show the turn."""
+    from tui.domain.errors import UsageError
+
+    if turn_id is None:
+        return
+    if turn_id in _path(app):
+        _show_turn(app, turn_id)
+        return
+    if app.services.chat.view().open_turn is not None:
+        raise UsageError("Branches cannot be switched while a turn is running.", advice="Esc stops it.")
+    await app.services.branches.open(turn_id)
+    app.chat.when_shown = partial(_show_turn, app, turn_id)
+    app.chat.open()
+
+
+def _show_turn(app: PonderApp, turn_id: str) -> None:
+    """Put the cursor of the conversation on the turn's prompt."""
+    view = app.chat.view()
+    turns = (*view.turns, view.open_turn) if view is not None else ()
+    key = next((turn.messages[0].id for turn in turns if turn is not None and turn.id == turn_id), "")
+    sections = app.chat.transcript.column.sections
+    index = next((index for index, section in enumerate(sections) if section.key == key), None)
+    app.chat.transcript.focus()
+    if index is not None:
+        app.chat.transcript.put_cursor(index, 0)
