@@ -110,9 +110,9 @@ class OpenSessions:
         """The turns with the same parent, this one included, oldest first, with their messages."""
 
         def read(connection: sqlite3.Connection) -> tuple[Turn, ...]:
-            number = branches.session_number(connection, session)
-            names = branches.siblings(connection, number, turn_id)
-            return read_turns(connection, [branches.turn_number(connection, number, name) for name in names])
+            number = session_number(connection, session)
+            names = siblings(connection, number, turn_id)
+            return read_turns(connection, [turn_number(connection, number, name) for name in names])
 
         return await self._database.read(read)
 
