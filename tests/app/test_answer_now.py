@@ -137,6 +137,13 @@ async def answered_now(h: House, prompt: str, note: str = "", *, thought: int = 
     return end.turn
 
 
+async def until_closed(server: FaultServer) -> None:
+    """Wait until the server saw that the first request was given up."""
+    async with asyncio.timeout(20):
+        while server.seen[0].closed_at is None:
+            await asyncio.sleep(0.01)
+
+
 def said(message: Message) -> str:
     return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
@@ -146,7 +153,7 @@ async def test_the_request_ends_and_the_next_one_asks_for_the_lowest_level(tmp_p
     async with asking(tmp_path, row, [THINKS, ANSWERS]) as (h, server):
         turn = await answered_now(h, "Why?")
         ended, replaced = (seen.json for seen in server.seen)
-        assert server.seen[0].closed_at is not None
+        await until_closed(server)
         assert messages(replaced) == messages(ended)
         assert THOUGHT[:8] not in server.seen[1].body.decode()
         assert holds(replaced, lowest(h))
@@ -309,13 +316,13 @@ async def test_a_key_ends_the_thinking_and_the_draft_is_the_note(tmp_path: Path)
             await s.until_it_says("answered early")
             await s.until_it_says("ended early, not sent")
             await until(s.pilot, lambda: not s.app.chat.is_busy())
-            assert "ctrl+l" not in s.text()
+            await s.until_it_no_longer_says("ctrl+l")
             await s.enter("Why else?")
             await until(s.pilot, lambda: len(server.seen) == 3 and "Thinking…" in s.text())
             s.app.chat.composer.put("In one word.")
             await s.pilot.press("ctrl+l")
             await until(s.pilot, lambda: len(server.seen) == 4 and not s.app.chat.is_busy())
-            assert not s.app.chat.composer.text
+            await until(s.pilot, lambda: not s.app.chat.composer.text)
             await s.until_it_says("In one word.")
             await s.pilot.press("ctrl+l")
             await s.until_toast("Nothing is running.")

@@ -149,8 +149,7 @@ async def test_tab_sends_after_this_step_and_the_line_above_the_composer_says_so
             assert [said(message) for message in turn.messages if message.role is Role.USER] == ["Why?", STEER]
             live = s.text()
             s.app.chat.conversation.load(s.house.view())
-            await s.pilot.pause()
-            assert s.text() == live
+            await until(s.pilot, lambda: s.text() == live)
 
 
 async def test_without_a_running_turn_tab_moves_the_focus(tmp_path: Path) -> None:
