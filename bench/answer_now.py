@@ -107,7 +107,7 @@ def _percentiles(times: list[float]) -> dict[str, float]:
 async def measure(presses: int) -> dict[str, object]:
     """All wires, with the same number of presses on each."""
     measured = Measured()
-    AppServices.discover = no_discovery  # type: ignore[method-assign]
+    AppServices.discover = no_discovery  # type: ignore[assignment, method-assign]
     for wire, (model, _) in MODELS.items():
         with tempfile.TemporaryDirectory() as home:
             async with FaultServer([THINKS, ANSWERS] * presses, wire, own_ids=True, honest=True) as server:

@@ -24,6 +24,7 @@ from tui.domain.cost import cost_of
 from tui.domain.errors import UsageError
 from tui.domain.events import AppEvent, RetryScheduled, Stamped, Streamed, TurnFailed, TurnFinished
 from tui.domain.messages import ENDED_EARLY, Message, Role, Turn
+from tui.domain.request import Reason
 from tui.domain.stream import TextDelta, ThinkingDelta
 from tui.domain.thinking import ThinkingLevel
 
@@ -210,6 +211,8 @@ async def test_after_a_restart_the_ended_thinking_is_there_and_not_sent(tmp_path
         assert text.index("Why?") < text.index("In one word.") < text.index("It is 42.")
     async with asking(tmp_path, row, [ANSWERS], stored_in="file", reopen=session) as (h, server):
         assert h.view().turns == (before,)
+        verdicts = (await h.services.chat.preview("")).request.outgoing.verdicts
+        assert [verdict.reason for verdict in verdicts if not verdict.sent] == [Reason.ENDED_EARLY]
         await h.say("Go on.")
         assert THOUGHT[:8] not in server.seen[0].body.decode()
         assert "In one word." in server.seen[0].body.decode()
