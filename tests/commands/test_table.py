@@ -113,6 +113,11 @@ def test_a_capital_is_a_key_of_its_own() -> None:
     assert (read.keys["chat.retry"], read.keys["chat.retry_with"], read.problems) == (("R",), ("r",), ())
 
 
+def test_keys_fixed_elsewhere_are_free_in_the_transcript() -> None:
+    read = read_keymap(registry(), '"chat.retry" = "enter"\n"block.fold" = "space"\n"view.sidebar" = "n"')
+    assert (read.keys["chat.retry"], read.keys["view.sidebar"], read.problems) == (("enter",), ("n",), ())
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -122,6 +127,15 @@ def test_a_capital_is_a_key_of_its_own() -> None:
         ('"view.find" = "foo+bar"', "there is no key `foo+bar`"),
         ('"chat.edit" = "shift+r"', "`R` is bound to chat.retry_with and chat.edit"),
         ('"view.sidebar" = "ctrl+t"', "`ctrl+t` is bound to model.pick and view.sidebar"),
+        ('"composer.send" = "ctrl+s"', "the keys of `composer.send` cannot be changed"),
+        ('"program.interrupt" = ""', "the keys of `program.interrupt` cannot be changed"),
+        ('"view.sidebar" = "enter"', "`enter` cannot be bound: it belongs to `composer.send`"),
+        ('"thinking.next" = "ctrl+j"', "`ctrl+j` cannot be bound: it belongs to `composer.newline`"),
+        ('"chat.retry" = "ctrl+c"', "`ctrl+c` cannot be bound: it belongs to `program.interrupt`"),
+        ('"chat.retry" = "esc"', "`esc` cannot be bound: it belongs to `composer.escape`"),
+        ('"view.sidebar" = "ctrl+z"', "`ctrl+z` cannot be bound: it suspends the program"),
+        ('"chat.retry" = "n"', "`n` cannot be bound: it goes to the next match"),
+        ('"chat.retry" = "/"', "`/` cannot be bound: it begins a command"),
         ('"view', "keys.toml"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,6 +82,7 @@ def open_bench(
     outputs: Path | None = None,
     home: Path | None = None,
     kernel: Kernel | None = None,
+    redact: Callable[[str], str] = str,
 ) -> Bench:
     """A bench whose working folder is ``around/ws``, and the home folder ``around/person`` unless said.
 
@@ -103,6 +104,7 @@ def open_bench(
             policy=policy or Policy(),
             call_limit_s=lambda: limit_s,
             outputs=outputs,
+            redact=redact,
             kernel=this_kernel if kernel is None else lambda: kernel,
         )
     )

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -18,6 +19,8 @@ from tests import prefork
 from tests.patience import PATIENCE_S
 from tests.providers.more_strangers import Cutting
 from tests.providers.strangers import Claudelike, serving
+from tests.tools.scripted_model import ScriptedModel
+from tui.tools.sandbox.sandbox import this_kernel
 
 PONDER = (sys.executable, "-m", "tui")
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -203,6 +206,62 @@ def test_ctrl_c_again_ends_it_at_once_and_what_was_saved_is_saved(
     assert b'"result"' not in rest
     shown = _ponder(environment, "sessions", "show", "show me markdown")  # by its title
     assert (shown.returncode, shown.stdout.count(b"show me markdown") >= 2) == (0, True)  # title and prompt
+
+
+CHILD = """
+import signal, sys, time
+from pathlib import Path
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+Path("started").touch()
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("strength", ["full", "rw"])
+def test_a_signal_ends_the_run_with_its_commands_in_order(
+    environment: dict[str, str], tmp_path: Path, name: str, strength: str
+) -> None:
+    """`timeout`, `docker stop` and a closed terminal send these signals."""
+    if strength != "full" and not this_kernel().strengths:
+        pytest.skip("NO SANDBOX ON THIS MACHINE: not tested")
+    number = getattr(signal, name)
+    folder, temporary = tmp_path / "ws", tmp_path / "tmp"
+    folder.mkdir()
+    temporary.mkdir()
+    (folder / "child.py").write_text(CHILD)
+    command = f"echo evil > .envrc; {sys.executable} child.py"
+    with ScriptedModel([[("shell", {"command": command})], "done"]) as model:
+        config = Path(environment["PONDER_HOME"]) / "config"
+        config.mkdir()
+        (config / "config.toml").write_text(model.config("openai-chat"))
+        with subprocess.Popen(
+            [*PONDER, "-p", "go", "--json", "--allow", f"shell(={command}) {strength}"],
+            env={**environment, "TMPDIR": str(temporary)},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # the tests may run under nohup
+        ) as process:
+            until = time.monotonic() + PATIENCE_S
+            while not (folder / "started").exists() and time.monotonic() < until:
+                time.sleep(0.05)
+            assert (folder / "started").exists()
+            process.send_signal(number)
+            written, _ = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, json.loads(written)["finish"]) == (128 + number, "cancelled")
+    assert list(temporary.iterdir()) == []
+    assert (folder / ".envrc").exists() == (strength == "full")
+    running = [path for path in Path("/proc").glob("[0-9]*/cwd") if _leads_to(path, folder)]
+    assert running == []
+
+
+def _leads_to(link: Path, folder: Path) -> bool:
+    try:
+        return link.readlink() == folder
+    except OSError:
+        return False
 
 
 def test_a_reader_that_leaves_is_130_and_nothing_is_said(slow: subprocess.Popen[bytes]) -> None:

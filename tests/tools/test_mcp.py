@@ -320,3 +320,47 @@ async def test_a_definition_that_the_protocol_does_not_allow_is_told(tmp_path: P
     async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "invalid"]}) as bench:
         [row] = bench.toolbox.servers()
         assert row.state.startswith("it sent what the protocol does not allow: `tools.0.name`: Input should be")
+
+
+STUBBORN = f"""
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+exec(open({PLAIN!r}).read())
+time.sleep(600)
+"""
+
+
+def _running_in(folder: Path) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cwd").readlink() == folder and " Z " not in (process / "stat").read_text():
+                found.append((process / "cmdline").read_text())
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see other processes")
+@pytest.mark.parametrize("command", ["env", "setsid", "sh"])
+async def test_a_server_with_an_environment_of_its_own_ends_with_the_program(tmp_path: Path, command: str) -> None:
+    """The marker in the environment, by which processes are found, does not reach it."""
+    stubborn = ["-i", sys.executable, "-c", STUBBORN]
+    both = f"env -i {sys.executable} -c 'import time; time.sleep(600)' & exec env -i {sys.executable} {PLAIN}"
+    arguments = {"env": stubborn, "setsid": ["env", *stubborn], "sh": ["-c", both]}[command]
+    async with _opened(tmp_path, fake={"command": command, "args": arguments, "start_timeout": 50}) as bench:
+        assert [row.state for row in bench.toolbox.servers()] == ["ready"]
+        assert _running_in(bench.folder)
+    assert _running_in(bench.folder) == []
+
+
+async def test_the_number_of_a_server_that_ended_is_forgotten(tmp_path: Path) -> None:
+    """The system may give it to another program, which must not be ended."""
+    async with _opened(tmp_path, fake=_stdio()) as bench:
+        (server,) = bench.toolbox.mcp.servers
+        tree = server._tree
+        assert tree is not None
+        leader = tree.leader
+        assert leader is not None
+        os.kill(leader, signal.SIGKILL)
+        while tree.leader == leader:
+            await asyncio.sleep(0.01)
+        assert tree._members() == set()

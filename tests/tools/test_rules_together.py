@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.fakes.bench import open_bench, outcome
 from tests.tools.sandboxes import every_sandbox
 from tui.tools.permissions import ruled_paths
+from tui.tools.permissions.permissions import add_allowed
 from tui.tools.permissions.shell_words import may_mention, mentions
 from tui.tools.sandbox.sandbox import Kernel
 
@@ -99,6 +101,16 @@ async def test_no_program_of_the_working_folder_runs_without_a_question(tmp_path
         await bench.call("read_file", path=path)
         await bench.call("write_file", "no", path=path, content="evil")
         assert len(bench.user.asked) == 1
+
+
+def test_rules_that_several_windows_add_at_once_are_all_kept(tmp_path: Path) -> None:
+    file = tmp_path / "permissions.toml"
+    windows = [threading.Thread(target=add_allowed, args=(file, f"shell(=ls {number}) full")) for number in range(12)]
+    for window in windows:
+        window.start()
+    for window in windows:
+        window.join()
+    assert file.read_text().count("shell(=ls ") == 12
 
 
 @every_sandbox

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import time
 import zlib
 from pathlib import Path
 
@@ -102,6 +103,22 @@ async def test_at_once_after_a_cancel_all_of_it_is_dead(bench: Bench, mark: str,
     running = asyncio.ensure_future(bench.call("shell", "once", command=command.replace("602.7", mark)))
     while not _alive(mark):
         await asyncio.sleep(0.01)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert _alive(mark) == []
+
+
+@pytest.mark.parametrize("steps", range(6))
+async def test_a_cancel_while_the_command_is_being_started_leaves_nothing(bench: Bench, mark: str, steps: int) -> None:
+    """The program may have started others before the loop is told that it runs."""
+    command = f"sleep {mark} & setsid sleep {mark} & sleep {mark}"
+    running = asyncio.ensure_future(bench.call("shell", "once", command=command))
+    while not _alive(mark):
+        time.sleep(0.05)  # blocks the loop between two of its steps
+        await asyncio.sleep(0)
+    for _ in range(steps):
+        await asyncio.sleep(0)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

@@ -51,6 +51,19 @@ def test_a_line_has_every_field(capsys):
     ]
 
 
+@pytest.mark.parametrize("options", [(), ("--events",), ("--status", "401")])
+def test_a_recorded_header_with_a_key_is_not_quoted(capsys, tmp_path, options):
+    recorded = tmp_path / "request.txt"
+    recorded.write_text("POST /v1 HTTP/1.1\nAuthorization: Token abcdef0123456789XYZ\nx-api-key: qwertzuiop0987654\n")
+
+    assert ran(*options, "openai-chat", recorded) == 0
+
+    shown = capsys.readouterr().out
+    assert "Authorization: ***9XYZ" in shown
+    assert "abcdef" not in shown
+    assert "qwertz" not in shown
+
+
 def test_every_file_gets_its_line_and_an_unreadable_one_is_told(capsys, tmp_path):
     missing = tmp_path / "missing"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import FrameType
 
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
@@ -17,7 +19,7 @@ from tui.app.session_storage import InMemorySessions, Storage, StoredSession, op
 from tui.bootstrap.program import build_program
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
-from tui.headless.run import HeadlessOptions, OutputFormat, piped_text, run_headless
+from tui.headless.run import HeadlessOptions, OutputFormat, ending_signals, piped_text, run_headless
 from tui.providers.log_file import open_log
 
 NOT_SAVED = 1
@@ -29,6 +31,9 @@ SWITCH_S = 0.001
 def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: argparse.Namespace) -> int:
     """Send the prompt, write the answer, and return the exit code."""
     sys.setswitchinterval(SWITCH_S)
+    for number in ending_signals():
+        if number is not signal.SIGINT:
+            signal.signal(number, _end)
     program = build_program(environment, options)
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems if sys.stderr is not None else ():
@@ -56,6 +61,11 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
     finally:
         asyncio.run(storage.aclose())
         program.close()
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Before and after the turn: end in order, so that MCP servers and temporary folders do not stay."""
+    raise SystemExit(128 + number)
 
 
 def _run_options(options: LaunchOptions, args: argparse.Namespace) -> HeadlessOptions:

@@ -28,6 +28,14 @@ INDISTINCT = {
 }
 """Keys that terminals cannot distinguish from others; they cannot be bound."""
 
+WITHOUT_COMMAND = {"ctrl+z": "suspends the program", "ctrl+underscore": "undoes typing"}
+"""Keys with a fixed meaning that is no command."""
+WITHOUT_COMMAND_IN_TRANSCRIPT = {
+    "n": "goes to the next match",
+    "N": "goes to the previous match",
+    "slash": "begins a command",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keymap:
@@ -76,8 +84,16 @@ def _checked(registry: Registry, file: str, name: str, value: object) -> tuple[s
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ConfigError(f"`{file}`: `{name}` takes a key or a list of keys.", file=file, key=name)
+    command = registry.by_id(name)
+    if command.has_fixed_keys:
+        raise ConfigError(f"`{file}`: the keys of `{name}` cannot be changed.", file=file, key=name)
     keys = tuple(_key(file, name, str(word)) for word in words if str(word).strip())
+    fixed = _fixed_keys(registry, command.scope)
     for key in keys:
+        if key in fixed:
+            raise ConfigError(
+                f"`{file}`: `{name}`: `{key_words(key)}` cannot be bound: it {fixed[key]}.", file=file, key=name
+            )
         if key in INDISTINCT:
             raise ConfigError(
                 f"`{file}`: `{name}`: terminals send `{key}` as {INDISTINCT[key]}, so it cannot be bound.",
@@ -85,6 +101,17 @@ def _checked(registry: Registry, file: str, name: str, value: object) -> tuple[s
                 key=name,
             )
     return keys
+
+
+def _fixed_keys(registry: Registry, scope: str) -> dict[str, str]:
+    """Keys that commands of a scope cannot have, and what they do: the others would lose them."""
+    fixed = dict(WITHOUT_COMMAND)
+    if scope == "transcript":
+        fixed |= WITHOUT_COMMAND_IN_TRANSCRIPT
+    for command in registry:
+        if command.has_fixed_keys and (scope != "transcript" or command.scope == "anywhere"):
+            fixed |= dict.fromkeys(command.keys, f"belongs to `{command.id}`")
+    return fixed
 
 
 def _key(file: str, name: str, word: str) -> str:

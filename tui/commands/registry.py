@@ -187,7 +187,12 @@ class Command:
     while_busy: bool = False
     """It has an effect only while a turn runs."""
     owned_by_widget: bool = False
-    """The focused widget handles the key (enter, esc, arrows); listed here for help and remapping only."""
+    """The focused widget handles the key (enter, esc, arrows); listed here for help."""
+
+    @property
+    def has_fixed_keys(self) -> bool:
+        """Whether no file can change its keys."""
+        return self.owned_by_widget and self.scope is not CommandScope.TRANSCRIPT
 
 
 def by_need(commands: Iterable[Command], *, busy: bool = False) -> list[Command]:

@@ -105,11 +105,12 @@ def run_headless(
     stdout, stderr = out or _ready(sys.stdout), err or _ready(sys.stderr)
     view, subscription = session.attach()
     writer = _writer(options, stdout, stderr, view.session)
+    signals: list[int] = []
     try:
         for notice in view.notices:
             writer.take(notice)
         with asyncio.Runner() as runner:
-            outcome = runner.run(_ask(engine, session, subscription, options, writer))
+            outcome = runner.run(_ask(engine, session, subscription, options, writer, signals))
         writer.end(outcome)
     except BrokenPipeError:
         _abandon(stdout)
@@ -121,7 +122,7 @@ def run_headless(
         return ExitCode.FAILURE
     except KeyboardInterrupt:
         return ExitCode.CANCELLED
-    return outcome.exit
+    return 128 + signals[0] if signals and outcome.cancelled else outcome.exit
 
 
 def _ready(stream: TextIO | None) -> TextIO:
@@ -156,11 +157,12 @@ async def _ask(
     subscription: Subscription[Stamped],
     options: HeadlessOptions,
     writer: Writer,
+    signals: list[int],
 ) -> Outcome:
     life = engine.call(session.run())
     ended = asyncio.wrap_future(life)
     try:
-        with _interrupts(engine, session):
+        with _stopped_by_signals(engine, session, signals):
             await asyncio.wrap_future(engine.call(session.submit(options.blocks())))
             # A session that failed publishes nothing more.
             ended.add_done_callback(lambda _: subscription.close())
@@ -209,28 +211,42 @@ async def _follow(
 
 
 @contextlib.contextmanager
-def _interrupts(engine: EngineThread, session: Session) -> Iterator[None]:
-    """Ctrl+C stops the turn and keeps the answer so far; pressed again it exits at once."""
+def _stopped_by_signals(engine: EngineThread, session: Session, signals: list[int]) -> Iterator[None]:
+    """Stop the turn and keep the answer so far on Ctrl+C, SIGTERM and SIGHUP; a second signal ends the program at once.
+
+    Adds the signals to ``signals``.
+    """
     first: list[float] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
+        signals.append(number)
         if not first:
             first.append(now)
             engine.call(session.cancel())
         elif now - first[0] > SAME_PRESS_S:
             # The session had its chance to end in order, and what was saved is saved.
-            os._exit(ExitCode.CANCELLED)
+            os._exit(128 + number)
 
+    before = {}
     try:
-        before = signal.signal(signal.SIGINT, stop)
+        for number in ending_signals():
+            before[number] = signal.signal(number, stop)
     except ValueError:  # only the main thread receives signals
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """The signals that end the program, without those that its parent ignores (nohup)."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    known = (getattr(signal, name) for name in names if hasattr(signal, name))
+    return tuple(number for number in known if signal.getsignal(number) is not signal.SIG_IGN)
 
 
 def _abandon(out: TextIO) -> None:

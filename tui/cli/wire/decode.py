@@ -27,6 +27,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.providers.redaction import Redactor
 from tui.wires.framing.body import BodyReader
 from tui.wires.json_text import NotJSON, loads, text
 from tui.wires.wire import ErrorResponse, Wire, wire_named
@@ -232,7 +233,8 @@ def _error(fault: ProviderError | None) -> Report | None:
     return {
         "kind": fault.kind.value,
         "status": fault.status,
-        "message": fault.message,
+        # A recording of a request, or of an answer with headers, may be quoted here.
+        "message": Redactor().clean(fault.message),
         "retryable": fault.retryable,
     }
 

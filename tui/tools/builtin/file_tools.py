@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, BinaryIO
@@ -34,6 +34,7 @@ from tui.tools.builtin.workspace import (
     stamp_of,
     write_intent,
 )
+from tui.tools.cut_text import beginning
 from tui.tools.permissions.rules import Access, GuardedKind
 from tui.tools.tool import Job, Outcome, Prepared, text_outcome
 
@@ -145,12 +146,12 @@ class ReadFile:
             raise TypeError
         path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
-        async def perform(_: Job) -> Outcome:
-            return await asyncio.to_thread(self._read, path, arguments.offset, arguments.limit)
+        async def perform(job: Job) -> Outcome:
+            return await asyncio.to_thread(self._read, path, arguments.offset, arguments.limit, job.redact)
 
         return Prepared(intents=(read_intent(self.name, path),), perform=perform)
 
-    def _read(self, path: WorkspacePath, offset: int, limit: int) -> Outcome:
+    def _read(self, path: WorkspacePath, offset: int, limit: int, redact: Callable[[str], str]) -> Outcome:
         with opened_file(path.real) as (handle, status):
             head = os.pread(handle, 8192, 0)
             media_type = picture_type(head)
@@ -163,7 +164,7 @@ class ReadFile:
                 excerpt = _read_lines(file, offset, limit)
         whole = offset == 1 and excerpt.ended and not excerpt.cut
         self.seen.note(path.real, stamp, excerpt.raw.decode(errors="replace") if whole else None)
-        return text_outcome(_shown(excerpt, offset, path, status.st_size))
+        return text_outcome(_shown(excerpt, offset, path, status.st_size, redact))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,21 +211,21 @@ def _read_lines(file: BinaryIO, offset: int, limit: int) -> _Excerpt:
     return _Excerpt(block, tuple(rows), ended, cut=any(len(row) > MAX_LINE for row in rows))
 
 
-def _shown(excerpt: _Excerpt, offset: int, path: WorkspacePath, size: int) -> str:
+def _shown(excerpt: _Excerpt, offset: int, path: WorkspacePath, size: int, redact: Callable[[str], str]) -> str:
     if not excerpt.lines:
         return f"`{path.shown}` is empty." if size == 0 else f"`{path.shown}` ends before line {offset:,}."
-    rows = [f"{offset + at}\t{_row(row)}" for at, row in enumerate(excerpt.lines)]
+    rows = [f"{offset + at}\t{_row(row, redact)}" for at, row in enumerate(excerpt.lines)]
     if not excerpt.ended:
         following = offset + len(excerpt.lines)
         rows.append(f"(cut here; the file has {count(size, 'byte')}: go on with offset={following})")
     return "\n".join(rows)
 
 
-def _row(row: bytes) -> str:
+def _row(row: bytes, redact: Callable[[str], str]) -> str:
     text = row.removesuffix(b"\r").decode(errors="replace")
-    return (
-        text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}… ({len(text) - MAX_LINE:,} more characters in this line)"
-    )
+    if len(text) <= MAX_LINE:
+        return text
+    return f"{beginning(text, MAX_LINE, redact)}… ({len(text) - MAX_LINE:,} more characters in this line)"
 
 
 MAX_WRITE_BYTES = 5_000_000

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tui.domain.errors import ToolError
 from tui.domain.format_numbers import count
+from tui.tools.cut_text import beginning, without_parts_at_gap
 
 MOST_BYTES = 10 * 1024 * 1024
 """Bytes kept of one output; the rest is dropped."""
@@ -122,6 +123,8 @@ class OutputEnds:
 
     head: int
     tail: int
+    redact: Callable[[str], str] = str
+    """Removes known secrets from lines that are cut."""
     produced: int = 0
     _first: bytearray = field(default_factory=bytearray)
     _last: bytearray = field(default_factory=bytearray)
@@ -138,11 +141,14 @@ class OutputEnds:
 
     def text(self) -> str:
         """Text for the model: long lines and the middle are cut with a notice, binary output is marked."""
-        missing = self.produced - len(self._first) - len(self._last)
-        if missing <= 0:
-            return _readable(bytes(self._first + self._last))
+        if self.produced <= len(self._first) + len(self._last):
+            return _readable(bytes(self._first + self._last), self.redact)
+        first, last = bytes(self._first), bytes(self._last)
+        if not _is_binary(first.decode(errors="replace")):
+            first, last = without_parts_at_gap(first, last)
+        missing = self.produced - len(first) - len(last)
         between = f"\n… ({missing:,} of {count(self.produced, 'byte')} omitted here) …\n"
-        return _readable(bytes(self._first)) + between + _readable(bytes(self._last))
+        return _readable(first, self.redact) + between + _readable(last, self.redact)
 
     def beginning(self) -> bytes:
         """The first bytes, unchanged."""
@@ -154,16 +160,21 @@ class OutputEnds:
         return next((line.strip() for line in reversed(recent.splitlines()) if line.strip()), "")
 
 
-def _readable(data: bytes) -> str:
+def _readable(data: bytes, redact: Callable[[str], str]) -> str:
     text = data.decode(errors="replace")
-    binary = len(_BINARY.findall(text)) + text.count("\ufffd")
-    if binary > max(8, len(text) // 20):
+    if _is_binary(text):
         return f"(binary output: {count(len(data), 'byte')}, beginning with {data[:32].hex(' ')})"
-    return "\n".join(_short(line) for line in text.replace("\r\n", "\n").split("\n"))
+    return "\n".join(_short(line, redact) for line in text.replace("\r\n", "\n").split("\n"))
 
 
-def _short(line: str) -> str:
-    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}… ({len(line) - MAX_LINE:,} more characters)"
+def _is_binary(text: str) -> bool:
+    return len(_BINARY.findall(text)) + text.count("\ufffd") > max(8, len(text) // 20)
+
+
+def _short(line: str, redact: Callable[[str], str]) -> str:
+    if len(line) <= MAX_LINE:
+        return line
+    return f"{beginning(line, MAX_LINE, redact)}… ({len(line) - MAX_LINE:,} more characters)"
 
 
 MARK = "PONDER_TOOL_CALL"
@@ -193,7 +204,7 @@ class Command:
     outputs: Path | None = None
     """Folder for longer outputs; None keeps only the ends."""
     redact: Callable[[str], str] = str
-    """Removes known secrets from longer outputs."""
+    """Removes known secrets from longer outputs and lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,23 +222,16 @@ async def run_to_end(command: Command, progress: Callable[[str], None] | None = 
     mark = secrets.token_hex(16)
     reading, writing = os.pipe()
     kept = KeptOutput(command.outputs, command.head + command.tail, command.redact)
-    output = _Output(reading, OutputEnds(command.head, command.tail), kept, progress)
+    output = _Output(reading, OutputEnds(command.head, command.tail, command.redact), kept, progress)
     try:
+        pipe = f"pipe:[{os.fstat(reading).st_ino}]"
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command.argv,
-                stdin=asyncio.subprocess.DEVNULL if command.stdin is None else asyncio.subprocess.PIPE,
-                stdout=writing,
-                stderr=writing,
-                cwd=command.folder,
-                env={**command.environment, MARK: mark},
-                start_new_session=True,
-            )
+            process = await _started(command, writing, mark, pipe)
         except (OSError, ValueError) as error:
             raise ToolError(f"`{command.argv[0]}` cannot be started: {_reason(error)}.") from None
         finally:
             os.close(writing)
-        tree = ProcessTree(process.pid, mark, f"pipe:[{os.fstat(reading).st_ino}]")
+        tree = ProcessTree(process.pid, mark, pipe)
         try:
             if process.stdin is not None and command.stdin is not None:
                 process.stdin.write(command.stdin)
@@ -246,6 +250,34 @@ async def run_to_end(command: Command, progress: Callable[[str], None] | None = 
         return Ended(code=None if why else process.returncode, output=output.ends, why_killed=why, kept=kept.notice())
     finally:
         output.close()
+
+
+async def _started(command: Command, writing: int, mark: str, pipe: str) -> asyncio.subprocess.Process:
+    """Start the program. If this is cancelled meanwhile, the program may run already, with children: all are ended."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *command.argv,
+            stdin=asyncio.subprocess.DEVNULL if command.stdin is None else asyncio.subprocess.PIPE,
+            stdout=writing,
+            stderr=writing,
+            cwd=command.folder,
+            env={**command.environment, MARK: mark},
+            start_new_session=True,
+        )
+    )
+
+    def kill(started: asyncio.Future[asyncio.subprocess.Process]) -> None:
+        if not started.cancelled() and started.exception() is None:
+            ProcessTree(started.result().pid, mark, pipe).kill()
+
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(kill)
+        await asyncio.wait({starting})
+        if not starting.cancelled() and starting.exception() is None:
+            await ProcessTree(starting.result().pid, mark, pipe).end(starting.result())
+        raise
 
 
 async def _until_over(process: asyncio.subprocess.Process, output: _Output, timeout_s: float) -> str:

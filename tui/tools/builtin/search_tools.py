@@ -27,6 +27,7 @@ from tui.domain.format_numbers import count
 from tui.domain.printable import printable
 from tui.tools.builtin.processes import Command, run_to_end
 from tui.tools.builtin.workspace import Workspace, WorkspacePath, opened_folder, read_intent, withheld
+from tui.tools.cut_text import beginning
 from tui.tools.permissions.path_patterns import alternatives, segments_match
 from tui.tools.permissions.rules import Access, GuardedKind
 from tui.tools.tool import Job, Outcome, Prepared, text_outcome
@@ -229,12 +230,17 @@ class Grep:
         intent = read_intent(self.name, path)
 
         async def perform(job: Job) -> Outcome:
-            return await self._search(path, arguments, withheld(self.name, intent, self.workspace.root, job))
+            is_withheld = withheld(self.name, intent, self.workspace.root, job)
+            return await self._search(path, arguments, is_withheld, job.redact)
 
         return Prepared(intents=(intent,), perform=perform)
 
     async def _search(
-        self, path: WorkspacePath, arguments: GrepArguments, is_withheld: Callable[[Path], bool]
+        self,
+        path: WorkspacePath,
+        arguments: GrepArguments,
+        is_withheld: Callable[[Path], bool],
+        redact: Callable[[str], str],
     ) -> Outcome:
         real = path.real
         if not await asyncio.to_thread(real.exists):
@@ -247,7 +253,7 @@ class Grep:
         def hidden(found: Path) -> bool:
             return is_withheld(found) or (not is_named and self.workspace.holds_secrets(found))
 
-        rows = list(_rows(ended.output.beginning(), self.workspace.root, hidden))
+        rows = list(_rows(ended.output.beginning(), self.workspace.root, hidden, redact))
         if ended.why_killed and not rows:
             raise ToolError(f"The search was stopped: {ended.why_killed}. Use a simpler pattern or a smaller path.")
         if not rows and ended.code not in (0, 1):
@@ -306,7 +312,7 @@ def find_ripgrep(environment: Mapping[str, str], folder: Path) -> str | None:
     return None if any(folder in path.parents for path in (named, named.resolve())) else found
 
 
-def _rows(output: bytes, root: Path, hidden: Callable[[Path], bool]) -> Iterator[str]:
+def _rows(output: bytes, root: Path, hidden: Callable[[Path], bool], redact: Callable[[str], str]) -> Iterator[str]:
     """Format ripgrep's JSON, which the worker also writes. Files for which ``hidden`` is true are omitted."""
     is_hidden = cache(hidden)
     for line in output.splitlines():
@@ -323,7 +329,8 @@ def _rows(output: bytes, root: Path, hidden: Callable[[Path], bool]) -> Iterator
         if is_hidden(path):
             continue
         shown = path.relative_to(root) if path.is_relative_to(root) else path
-        cut = text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}… ({len(text) - MAX_LINE:,} more characters)"
+        cut = beginning(text, MAX_LINE, redact)
+        cut += f"… ({len(text) - MAX_LINE:,} more characters)" if len(text) > MAX_LINE else ""
         yield f"{printable(str(shown), keep_newlines=False)}:{number}: {cut}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -57,6 +58,8 @@ async def program(
         start_new_session=True,
         limit=MAX_MESSAGE,
     )
+    # A server started with an empty environment (`env -i`, `sudo`) does not carry the marker.
+    tree.leader, tree.pipe = process.pid, f"pipe:[{os.fstat(stderr).st_ino}]"
     sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_sender, write_receiver = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -68,6 +71,7 @@ async def program(
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(read)
+        tasks.start_soon(_forget_leader, process, tree)
         tasks.start_soon(_write_all, process, write_receiver, sender)
         try:
             yield receiver, write_sender
@@ -144,6 +148,13 @@ async def _write_all(process: asyncio.subprocess.Process, messages: _ToServer, t
     except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError):
         # Signal the end, so that the client does not wait for an answer that cannot arrive.
         await to_client.aclose()
+
+
+async def _forget_leader(process: asyncio.subprocess.Process, tree: ProcessTree) -> None:
+    """Once nobody of the process group is left, the system may give its number to another program."""
+    await process.wait()
+    if not tree.alive():
+        tree.leader = None
 
 
 async def _ended(process: asyncio.subprocess.Process, tree: ProcessTree) -> None:

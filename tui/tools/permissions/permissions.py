@@ -20,6 +20,7 @@ import tomli_w
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError, ToolError
 from tui.domain.tool_run import NO_USER, ToolRun
+from tui.settings.merged_file import locked
 from tui.settings.user_files import parse_user_toml, read_user_text, write_atomically
 from tui.tools.permissions.path_patterns import literal_length
 from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, Ruling, Strength, Verdict, read_rule
@@ -303,17 +304,21 @@ def rules_allowed(texts: Sequence[str], *, home: str) -> tuple[Rule, ...]:
 
 def add_allowed(path: Path, rule: str) -> None:
     """Append a permanent rule. Raises ConfigError if the file is invalid or cannot be written; it is then unchanged."""
+    try:
+        with locked(path):  # other windows add rules, too
+            _append(path, rule)
+    except OSError as error:
+        raise ConfigError(f"`{path.name}` cannot be written: {error.strerror}.", file=str(path)) from None
+
+
+def _append(path: Path, rule: str) -> None:
     document = dict(_document(path))
     allowed = document.get("allow", [])
     if not isinstance(allowed, list):
         raise ConfigError(f"`{path.name}`: `allow` is not a list, so the rule was not added.", file=str(path))
-    if rule in allowed:
-        return
-    document["allow"] = [*allowed, rule]
-    try:
+    if rule not in allowed:
+        document["allow"] = [*allowed, rule]
         write_atomically(path, _HEAD + tomli_w.dumps(document, multiline_strings=False))
-    except OSError as error:
-        raise ConfigError(f"`{path.name}` cannot be written: {error.strerror}.", file=str(path)) from None
 
 
 def _rule(verdict: Verdict, text: object, home: str) -> Rule:
