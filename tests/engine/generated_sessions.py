@@ -298,19 +298,25 @@ class GeneratedSession:
         )
 
     def _send(self, turn_id: str, messages: list[Message], repairs: Repairs) -> None:
-        ask = self._ask(turn_id, messages, repairs)
-        encoded = wire_named(self._wire).encode(self._planner.request(ask), self._quirks)
+        sent = self._encoded(self._ask(turn_id, messages, repairs))
         self._account = "k1"  # the key is looked up while the first request is sent
-        self.sent.append(
-            Sent(
-                configuration=self.configuration,
-                body=orjson.loads(orjson.dumps(encoded.body)),
-                nudged=bool(repairs.nudge),
-                turn=self._turn_number,
-                model=str(self._spec),
-                wire=self._wire,
-            )
+        self.sent.append(sent)
+
+    def _encoded(self, ask: Ask) -> Sent:
+        encoded = wire_named(self._wire).encode(self._planner.request(ask), self._quirks)
+        return Sent(
+            configuration=self.configuration,
+            body=orjson.loads(orjson.dumps(encoded.body)),
+            nudged=bool(ask.repairs.nudge),
+            turn=self._turn_number,
+            model=str(self._spec),
+            wire=self._wire,
         )
+
+    def summary_request(self) -> Sent:
+        """The conversation with the wish for a summary at its end."""
+        ask = replace(self._plain_ask(), turns=tuple(self.turns), view=self._view)
+        return self._encoded(replace(ask, repairs=Repairs(nudge="Write a summary.")))
 
     def _prompt(self) -> tuple[Block, ...]:
         blocks: list[Block] = [TextBlock(text=f"Question {self._next()}. " * self._chance.choice([1, 3, 60]))]

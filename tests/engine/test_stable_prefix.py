@@ -130,6 +130,10 @@ def check(session: GeneratedSession) -> None:
         if older.wire is newer.wire is WireName.ANTHROPIC:
             check_marks(step_marks(older), step_marks(newer))
     check_cache(session)
+    last = [sent for sent in session.sent if sent.configuration == session.configuration][-1:]
+    for older in last:
+        found = difference(older, session.summary_request())
+        assert not found, f"{session.wire} seed {session.seed}, summary: {found}"
 
 
 def step_marks(sent: Sent) -> list[int]:
