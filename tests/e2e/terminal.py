@@ -12,12 +12,13 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyte
+from wcwidth import wcwidth
 
 from tests import prefork
 from tests.patience import PATIENCE_S
@@ -72,6 +73,7 @@ class Terminal:
         self._late = late
         self._withheld = b""
         self._text: str | None = None
+        self._lines: list[str] = []
         self.raw = b""
         self.screen = screen(*size)
         self._stream = pyte.ByteStream(self.screen)
@@ -161,8 +163,22 @@ class Terminal:
     def text(self) -> str:
         """What the screen says."""
         if self._text is None:  # drawing it costs more than what it is asked for
-            self._text = "\n".join(line.rstrip() for line in self.screen.display)
+            self._text = "\n".join(self._drawn_lines())
         return self._text
+
+    def _drawn_lines(self) -> list[str]:
+        """Every line as text; only those that were written since the last time are drawn again."""
+        screen = self.screen
+        if type(screen).display is not pyte.Screen.display:
+            return [line.rstrip() for line in screen.display]
+        if len(self._lines) != screen.lines:
+            self._lines = [""] * screen.lines
+            screen.dirty.update(range(screen.lines))
+        for row in screen.dirty:
+            if row < screen.lines:
+                self._lines[row] = "".join(_cells(screen.buffer[row], screen.columns)).rstrip()
+        screen.dirty.clear()
+        return self._lines
 
     def is_on(self, mode: int) -> bool:
         """Whether a private mode is set."""
@@ -221,6 +237,7 @@ class Terminal:
         """Another size; the program is told."""
         _set_size(self.master, (columns, rows))
         self._text = None
+        self._lines = []
         self.screen.resize(rows, columns)
 
     def signal(self, number: signal.Signals) -> None:
@@ -246,6 +263,15 @@ class Terminal:
             pass
         code = self.process.returncode
         return 128 - code if code < 0 else code
+
+
+def _cells(line: Mapping[int, Any], columns: int) -> Iterator[str]:
+    """The characters of a line as pyte draws them: nothing is drawn behind the first half of a wide one."""
+    column = 0
+    while column < columns:
+        text = line[column].data
+        yield text
+        column += 2 if text and wcwidth(text[0]) == 2 else 1
 
 
 def _take_terminal(slave: int) -> None:

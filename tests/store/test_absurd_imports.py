@@ -39,6 +39,10 @@ ABSURD = (
 )
 
 
+LONG = bool(os.environ.get("PONDER_LONG"))
+"""Otherwise each number is given every second of them."""
+
+
 def leaves(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
     items: list[tuple[object, object]] = []
     if isinstance(value, dict):
@@ -65,8 +69,8 @@ async def test_every_number_of_a_session_may_be_absurd(stage: Stage, tmp_path: P
     await stage.keep("s", a_turn(1, cost=0.5), rich_turn())
     text = await stage.library.export("s", "json", "all")
     kept = refused = 0
-    for path in leaves(json.loads(text)):
-        for value in ABSURD:
+    for number, path in enumerate(leaves(json.loads(text))):
+        for value in ABSURD if LONG else ABSURD[number % 2 :: 2]:
             file = tmp_path / "import.json"
             file.write_text(with_value(text, path, value))
             try:
@@ -82,8 +86,8 @@ async def test_every_number_of_a_session_may_be_absurd(stage: Stage, tmp_path: P
             await stage.library.sessions()
             await stage.keep(made, a_turn("more"))
             await stage.library.purge(made)
-    assert kept > 100
-    assert refused > 100
+    assert kept > 50
+    assert refused > 50
 
 
 @pytest.mark.parametrize("value", ["1e300", "-1e300", "NaN", "Infinity", "1e18", str(2**70), "253402300800000"])

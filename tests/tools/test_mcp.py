@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.listing import ServerInfo
 from tui.tools.mcp.servers import ENDED, SENT_TOO_MUCH, Server
 
-pytest.importorskip("mcp")
+pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
 
 FAKE = str(Path(__file__).parents[1] / "fakes" / "mcp_server.py")
 PLAIN = str(Path(__file__).parents[1] / "fakes" / "plain_mcp_server.py")
