@@ -133,7 +133,7 @@ def test_escape_holds_the_queue_and_enter_sends_it(tmp_path: Path) -> None:
         terminal.type("alpha?\r")
         asked(terminal, model)
         terminal.type("beta?\rgamma?\r")
-        terminal.wait_for("2 queued · ↑ takes the last one back")
+        terminal.wait_for("2 queued · tab sends it after this step · ↑ takes the last one back")
         terminal.type("\x1b[A")
         terminal.wait_for("❯ gamma?")
         terminal.wait_for(" 1 queued ")

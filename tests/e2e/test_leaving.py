@@ -175,7 +175,7 @@ def test_a_terminal_that_another_process_makes_non_blocking_is_waited_for(tmp_pa
             model.finish()
             terminal.resize(100, 30)
             terminal.wait_for("the end")
-            terminal.type(CTRL_Q)
+            terminal.type(CTRL_Q * 2)  # the second answers the question whether to stop what still runs
             assert terminal.exit_code() == 0
 
 

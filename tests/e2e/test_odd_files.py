@@ -183,7 +183,7 @@ def test_what_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
             terminal.wait_for(READY)
             terminal.type("hello\r")
             terminal.wait_for("Welcome to ponder")
-            terminal.type("\x04")
+            terminal.type("\x11\x11")  # ctrl+q; the second answers the question whether to stop what still runs
             assert terminal.exit_code() == 0
     made = [*(tmp_path / "new").rglob("*"), state]
     open_to_others = [str(path) for path in made if path.stat().st_mode & 0o077]
