@@ -93,6 +93,16 @@ async def test_T17_bytes_without_end_after_the_end_of_the_answer_do_not_keep_it_
     assert (outcome.error, outcome.text, outcome.complete) == (None, "one two three four five", True)
 
 
+async def test_T17_after_an_end_that_was_none_the_limits_of_a_running_answer_hold(client: Client) -> None:
+    more: Step = {"say": "text", "text": " six seven"}
+    script: list[Step] = [SAY, {"end": 1}, {"sleep": 0.02}, more, {"hold": 1}]
+    limits = replace(PATIENT, idle_s=BRISK.idle_s, after_end_s=30.0)
+    async with FaultServer([script], "gemini") as server:
+        outcome = await client.ask(server, "gemini", limits=limits)
+    assert outcome.error is not None
+    assert outcome.error.kind is ErrorKind.STALLED
+
+
 @wires
 async def test_T21_a_flood_after_the_end_of_the_answer_is_no_fault(client: Client, wire: str) -> None:
     async with FaultServer([[SAY, {"end": 1}, {"raw": "x" * 40_000}]], wire) as server:

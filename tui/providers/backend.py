@@ -316,6 +316,8 @@ async def _batches(
                 break
             if finished or (decoder.complete and (batch or not answer.deadlines.has_end_come)):
                 answer.deadlines.end_came(DRAIN_S if finished else limits.after_end_s)
+            elif not decoder.complete:
+                answer.deadlines.goes_on()
     if not finished:
         batch = _closing_events(reader, target, beginning, answer.received)
         if batch:

@@ -85,6 +85,10 @@ class Deadlines:
         self._end_by = self._loop.time() + within_s
         self.pause()  # this deadline may be nearer than the timer
 
+    def goes_on(self) -> None:
+        """Note that the end marker, if there was one, was not the end."""
+        self._end_by = None
+
     @property
     def has_end_come(self) -> bool:
         """Whether the response is complete, whatever happens to the rest of the body."""
