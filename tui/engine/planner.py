@@ -18,10 +18,11 @@ from tui.context.calibration import Anchor, Calibration, calibration_key, can_be
 from tui.context.meter import ArrivingAnswer, Tally, WindowLimits, reading_of, tally, updated_calibration, with_arriving
 from tui.context.select import select
 from tui.context.thinking_back import Repair
+from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Origin, Role, Turn, WireName
-from tui.domain.request import ChatRequest, Reason, ToolSchema
+from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Part, Usage
 from tui.engine.refused_parameters import without_parameter
@@ -336,20 +337,21 @@ class Planner:
     def with_least_thinking(self, ask: Ask) -> Ask | None:
         """The same request with the least thinking the model has; None if it cannot ask for less than now.
 
-        In a tool loop thinking is not switched off if earlier thinking of the loop could then not be sent: a provider
-        may refuse a loop whose first steps changed, and its prompt cache would not be read.
+        In a tool loop thinking is only switched off if the loop is sent as before, or if the model has no other level.
+        Otherwise the loop may be sent without its earlier thinking, and its prompt cache is not read.
         """
         before = self.request(ask)
-        loop = {message.id for message in ask.turns[-1].messages} if ask.turns else set[str]()
+        turn = frozenset(message.id for message in ask.turns[-1].messages) if ask.turns else frozenset[str]()
+        lowest: Ask | None = None
         for least in least_thinking(ask.target.facts):
             lower = replace(ask, spec=replace(ask.spec, asked=_level_of(least)), settings=_least(ask.settings, least))
             request = self.request(lower)
             if request.plan.fields == before.plan.fields:
                 return None
-            lost = (verdict for verdict in request.outgoing.verdicts if verdict.reason is Reason.THINKING_OFF)
-            if all(verdict.message_id not in loop for verdict in lost):
+            if _sent_of(turn, request) == _sent_of(turn, before):
                 return lower
-        return None
+            lowest = lowest or lower
+        return lowest
 
     def quiet_plan(self, target: Target) -> ThinkingPlan:
         """The least thinking a model supports, for summaries and titles."""
@@ -409,6 +411,11 @@ class Planner:
 
         left_out = dropped_settings(request, target.facts.wire, effective_quirks(target.provider, target.facts))
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
+
+
+def _sent_of(turn: frozenset[str], request: ChatRequest) -> list[tuple[Block, ...]]:
+    """What a request contains of the messages of a turn."""
+    return [message.blocks for message in request.outgoing.messages if message.source_id in turn]
 
 
 def _level_of(least: Asked | str) -> Asked:
