@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import sqlite3
@@ -16,10 +17,14 @@ from typing import Any
 import pytest
 
 from tests import prefork
+from tests.fakes.bench import ScriptedUser, outcome
 from tests.patience import PATIENCE_S
 from tests.providers.more_strangers import Cutting
 from tests.providers.strangers import Claudelike, serving
 from tests.tools.scripted_model import ScriptedModel
+from tui.app.launch_options import LaunchOptions
+from tui.bootstrap.program import build_program
+from tui.domain.blocks import ToolCallBlock
 from tui.tools.sandbox.sandbox import this_kernel
 
 PONDER = (sys.executable, "-m", "tui")
@@ -206,6 +211,34 @@ def test_ctrl_c_again_ends_it_at_once_and_what_was_saved_is_saved(
     assert b'"result"' not in rest
     shown = _ponder(environment, "sessions", "show", "show me markdown")  # by its title
     assert (shown.returncode, shown.stdout.count(b"show me markdown") >= 2) == (0, True)  # title and prompt
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("permissions.toml", "allow = ["),
+        ("permissions.toml", 'deny = "shell(rm)"'),
+        ("config.toml", '[permissions]\ndeny = ["shell(rm)"'),
+        ("config.toml", 'permissions = ["shell(rm)"]'),
+        ("config.toml", '[permission]\ndeny = ["shell(rm)"]'),
+    ],
+)
+def test_no_option_opens_what_rules_that_cannot_be_read_may_deny(
+    environment: dict[str, str], tmp_path: Path, file: str, text: str
+) -> None:
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / file).write_text(text)
+    options = LaunchOptions(folder=tmp_path, headless=True, allow=("shell(touch)", "shell(=touch here) full"))
+    toolbox = build_program({**environment, "HOME": str(tmp_path)}, options).toolbox
+    user = ScriptedUser()
+    for command in ("touch here", "touch there"):
+        call = ToolCallBlock(call_id="c", name="shell", arguments=json.dumps({"command": command}))
+        result = asyncio.run(toolbox.run(call, user.run()))
+        good, text = outcome(result)
+        assert not good
+        assert "needs approval" in text
+    assert not (tmp_path / "here").exists()
 
 
 CHILD = """

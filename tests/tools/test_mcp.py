@@ -365,3 +365,50 @@ async def test_the_number_of_a_server_that_ended_is_forgotten(tmp_path: Path) ->
         while tree.leader == leader:
             await asyncio.sleep(0.01)
         assert tree._members() == set()
+
+
+def _starter(around: Path, name: str) -> str:
+    place = around / "programs"
+    place.mkdir()
+    (place / name).write_text(f"#!/bin/sh\npwd > {around}/started-in\nexec {sys.executable} {PLAIN}\n")
+    (place / name).chmod(0o755)
+    return str(place / name)
+
+
+@pytest.mark.parametrize("holds", ["node_modules/.bin/server", "package.json", ".npmrc", "../package.json"])
+async def test_a_starter_that_a_repository_can_change_needs_a_place_to_start_in(tmp_path: Path, holds: str) -> None:
+    bench = open_bench(tmp_path)
+    bench.write(holds, "")
+    command = _starter(tmp_path, "npx")
+    async with _opened(tmp_path, fake={"command": command}) as refused:
+        [row] = refused.toolbox.servers()
+        assert "may run code of this folder" in row.state
+        assert "mcp.servers.fake" in row.state
+    assert not (tmp_path / "started-in").exists()
+    for folder, place in ((str(tmp_path), tmp_path), (".", bench.folder)):
+        async with _opened(tmp_path, fake={"command": command, "folder": folder, "start_timeout": 50}) as allowed:
+            assert [row.state for row in allowed.toolbox.servers()] == ["ready"]
+        assert (tmp_path / "started-in").read_text().strip() == str(place)
+
+
+async def test_a_starter_in_a_folder_without_code_starts_there(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake={"command": _starter(tmp_path, "npx"), "start_timeout": 50}) as bench:
+        assert [row.state for row in bench.toolbox.servers()] == ["ready"]
+    assert (tmp_path / "started-in").read_text().strip() == str(bench.folder)
+
+
+async def test_a_program_of_the_working_folder_is_no_server_unless_named_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = open_bench(tmp_path)
+    program = bench.write("bin/server", f"#!/bin/sh\nexec {sys.executable} {PLAIN}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    async with _opened(
+        tmp_path,
+        found={"command": "server", "start_timeout": 50},
+        named={"command": "bin/server", "start_timeout": 50, "folder": "."},
+    ) as opened:
+        states = {row.name: row.state for row in opened.toolbox.servers()}
+    assert "(`bin/server`)" in states["found"]
+    assert states["named"] == "ready"

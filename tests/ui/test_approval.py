@@ -98,6 +98,17 @@ async def test_a_number_without_an_answer_does_nothing_and_the_last_asks_for_the
         assert services.chat.asked == [("approval", ("c9", "no: why"))]
 
 
+async def test_an_answer_is_for_the_call_that_was_shown_when_the_key_was_pressed() -> None:
+    """The first question may be settled elsewhere in the same moment, and the next one takes its place."""
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        screen = await _asked(app, services, pilot, "ls")
+        await until(pilot, lambda: screen._call.end_seen)
+        screen._give("once")
+        screen._ask(ApprovalAsked("live", "c10", "shell", "Run it", "rm -rf /", (), ""))
+        await until(pilot, lambda: bool(services.chat.asked))
+        assert services.chat.asked == [("approval", ("c9", "once"))]
+
+
 async def test_in_a_window_that_is_too_small_nothing_can_be_approved() -> None:
     async with on_stage(size=(20, 5)) as (app, services, pilot):
         await _asked(app, services, pilot, "rm -rf /", note="in /home/me")

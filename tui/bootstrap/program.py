@@ -165,7 +165,11 @@ def open_tools(
                 protected=(paths.config, paths.data, paths.state, paths.cache),
                 permissions=config.tables.get("permissions", {}),
                 mcp=config.tables.get("mcp", {}),
-                policy=Policy(interactive=not options.headless, allow=tuple(options.allow)),
+                policy=Policy(
+                    interactive=not options.headless,
+                    allow=tuple(options.allow),
+                    rules_are_known=config.rules_are_known,
+                ),
                 call_limit_s=call_limit_s,
                 redact=redact,
                 proxy_for=lambda url: proxy_of(url, environment),

@@ -33,6 +33,8 @@ class ConfigFile:
     tables: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """The tables of ``TABLES``, not validated."""
     problems: tuple[ConfigError, ...] = ()
+    rules_are_known: bool = True
+    """False if permission rules may be in what could not be read."""
 
 
 def read_config(path: Path) -> ConfigFile:
@@ -40,11 +42,11 @@ def read_config(path: Path) -> ConfigFile:
     try:
         text = _text(path)
     except ConfigError as problem:
-        return ConfigFile(problems=(problem,))
+        return ConfigFile(problems=(problem,), rules_are_known=False)
     try:
         document = parse_user_toml(text)
     except tomllib.TOMLDecodeError as error:
-        return ConfigFile(problems=(_syntax(path, text, str(error)),))
+        return ConfigFile(problems=(_syntax(path, text, str(error)),), rules_are_known=False)
     return _checked(path, text, document)
 
 
@@ -69,11 +71,18 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
     values: dict[str, object] = {}
     tables: dict[str, Mapping[str, object]] = {}
     problems: list[ConfigError] = []
+    rules_are_known = True
     for name, content in document.items():
+        if name == "permissions" and not isinstance(content, dict):
+            rules_are_known = False
+            problem = ConfigError("`permissions` must be a table, `[permissions]`.", key=name)
+            problems.append(_with_position(path, text, name, problem))
+            continue
         if name in TABLES and isinstance(content, dict):
             tables[name] = _with_recommended(path, text, content, problems) if name == "models" else content
             continue
         if isinstance(content, dict) and (meant := _similar_table(name)):
+            rules_are_known = rules_are_known and meant != "permissions"
             problems.append(_no_such_table(path, text, name, content, meant))
             continue
         entries = flattened({name: content})
@@ -85,7 +94,7 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
                 values[known.name] = checked_value(known, value)
             except ConfigError as problem:
                 problems.append(_with_position(path, text, key, problem))
-    return ConfigFile(values=values, tables=tables, problems=tuple(problems))
+    return ConfigFile(values=values, tables=tables, problems=tuple(problems), rules_are_known=rules_are_known)
 
 
 def _with_recommended(

@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -28,6 +29,7 @@ from tui.domain.errors import ConfigError, ToolError
 from tui.domain.listing import ServerInfo
 from tui.domain.printable import one_line, printable
 from tui.domain.request import ToolSchema
+from tui.settings.user_files import may_exist, with_home
 from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
 from tui.tools.builtin.network_addresses import Reach, reach_of
 from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
@@ -57,6 +59,8 @@ class ServerConfig(BaseModel):
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = Field(default_factory=dict)
     """Variables it gets besides PATH, HOME, LANG and the like; ``${NAME}`` takes one of ours."""
+    folder: str = ""
+    """Where the program starts: `~` and relative paths are possible. The working folder if empty."""
     url: str = ""
     """The address of a streamable HTTP server."""
     headers: Mapping[str, str] = Field(default_factory=dict)
@@ -290,10 +294,14 @@ class Server:
             self._sent_too_much = True
 
         argv = [self.config.command, *self.config.args]
+        folder = self.folder / with_home(Path(self.config.folder))
+        if not self.config.folder and (found := code_in_folder(self.config.command, folder)):
+            raise ToolError(
+                f"not started, because `{self.config.command}` may run code of this folder (`{found}`): set `folder` in"
+                f' `[mcp.servers.{self.name}]`, to "~" to start it elsewhere, or to "." to allow it'
+            )
         environment = {**_safe_path(argv), **self.config.env, MARK: tree.mark}
-        return program(
-            argv, environment, self.folder, stack.enter_context(_capture_tail(self._stderr)), tree, too_large
-        )
+        return program(argv, environment, folder, stack.enter_context(_capture_tail(self._stderr)), tree, too_large)
 
     async def _on_message(self, message: object) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
@@ -354,6 +362,31 @@ class McpServers:
                 if tool.schema.name == name:
                     return server, tool
         raise ToolError(f"There is no tool `{name}`.")
+
+
+_STARTERS = frozenset(("bun", "bunx", "corepack", "deno", "npm", "npx", "pnpm", "pnpx", "yarn", "yarnpkg"))
+"""Programs that take code or settings from the folder they start in, or from one above."""
+_TAKEN = (
+    *("node_modules", "package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", "pnpm-workspace.yaml"),
+    *("bunfig.toml", "deno.json", "deno.jsonc"),
+)
+
+
+def code_in_folder(command: str, folder: Path) -> str:
+    """What a command would run or obey of a working folder that it was not told about; empty if nothing."""
+    found = shutil.which(command) if PurePath(command).name == command else None
+    if found is not None and folder in Path(found).absolute().parents:
+        return printable(str(Path(found).absolute().relative_to(folder)), keep_newlines=False)
+    if PurePath(command).stem.lower() not in _STARTERS:
+        return ""
+    home = with_home(Path("~"))
+    for place in (folder, *folder.parents):
+        if place == home:  # what is there belongs to the user
+            return ""
+        for name in _TAKEN:
+            if may_exist(place / name):
+                return name
+    return ""
 
 
 def _safe_path(argv: Sequence[str]) -> dict[str, str]:

@@ -51,6 +51,8 @@ class Policy:
     interactive: bool = True
     allow: tuple[str, ...] = ()
     """Rules from ``--allow``, for this run only."""
+    rules_are_known: bool = True
+    """False if rules may be in a part of config.toml that could not be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,8 +207,9 @@ def open_permissions(
         rules_of_table(table, where="config.toml [permissions]", home=str(home))
     )
     allowed = rules_allowed(policy.allow, home=str(home))
-    rules = (*found.rules, *_behind_links(found.rules, folder))
-    book = RuleBook(str(folder), rules, session=allowed, cautious=found.cautious, enforceable=enforceable)
+    rules = (*found.rules, *_behind_links(found.rules, folder), *allowed)
+    cautious = found.cautious or not policy.rules_are_known
+    book = RuleBook(str(folder), rules, cautious=cautious, enforceable=enforceable)
     return Permissions(book=book, home=str(home), file=file, policy=policy, problems=list(found.problems))
 
 

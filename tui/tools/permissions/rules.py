@@ -202,7 +202,7 @@ class RuleBook:
     session: tuple[Rule, ...] = ()
     """Rules from the user's answers in this run."""
     cautious: bool = False
-    """Rules that deny may be missing (invalid file): only the session's own rules allow anything."""
+    """Rules that deny may be missing (invalid file): only the user's answers in this run allow anything."""
     enforceable: Callable[[], frozenset[Strength]] = _nothing_enforceable
     """The strengths that the sandbox of this machine can enforce."""
 

@@ -449,12 +449,15 @@ class Approval(Sheet[None]):
         """Escape answers no."""
         self._answer("no")
 
-    @work(exclusive=True)
-    async def _answer(self, answer: str) -> None:
+    def _answer(self, answer: str) -> None:
+        """Answer the call that is shown now: a moment later it may be another one."""
         asked = self._asked
-        if asked is None or any(asked is done for done in self._answered):
-            return
-        self._answered.append(asked)
+        if asked is not None and not any(asked is done for done in self._answered):
+            self._answered.append(asked)
+            self._deliver(asked, answer)
+
+    @work
+    async def _deliver(self, asked: ApprovalAsked, answer: str) -> None:
         try:
             await self.ponder.services.chat.answer_approval(asked.call_id, answer, self._asker.session)
         except PonderError as error:
