@@ -22,7 +22,7 @@ gc.disable()
 """Until all tests are known: what importing and collecting makes stays."""
 
 settings.register_profile(
-    "suite", max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "suite", max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile(
     "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)

@@ -95,7 +95,7 @@ async def test_one_long_answer_keeps_few_of_its_lines_in_colours() -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
         begin, *_ = scenes.words()
         services.chat.publish(*scenes.begun(), begin)
-        for number in range(120):
+        for number in range(60):
             text = "\n\n".join(f"Line {number}-{line}." for line in range(10)) + "\n\n"
             services.chat.publish(*scenes.words(text)[1:])
             await until_shown(pilot, app, f"Line {number}-9.")
