@@ -78,3 +78,23 @@ def test_no_bytes_raise(tmp_path_factory: pytest.TempPathFactory, data: bytes) -
     path = tmp_path_factory.mktemp("config") / "config.toml"
     path.write_bytes(data)
     assert isinstance(read_config(path), ConfigFile)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("", True),
+        ('[permissions]\ndeny = ["shell(rm)"]', True),
+        ("[permissions", False),
+        ('permissions = ["shell(rm)"]', False),
+        ('[permission]\ndeny = ["shell(rm)"]', False),
+        ('[provider]\nmine = "x"', True),
+    ],
+)
+def test_it_says_whether_rules_may_be_in_what_cannot_be_read(tmp_path: Path, text: str, known: bool) -> None:
+    read = _read(tmp_path, text)
+    assert read.rules_are_known == known
+    if text.startswith("permissions ="):
+        [problem] = read.problems
+        assert problem.message == "`config.toml`, line 1, column 1: `permissions` must be a table, `[permissions]`."
+        assert problem.nearest == ()

@@ -159,7 +159,7 @@ def _with_position(path: Path, text: str, key: str, problem: ConfigError) -> Con
     position = _position(text, key)
     line, column = position if position is not None else (None, None)
     where = f", line {line}, column {column}" if position is not None else ""
-    is_setting = key in top_names() and not is_group(key)
+    is_setting = key == "permissions" or (key in top_names() and not is_group(key))
     hint = problem.nearest or (nearest(key, [*top_names(), *TABLES]) if "." not in key and not is_setting else ())
     return ConfigError(
         f"`{path.name}`{where}: {problem.message}", file=str(path), line=line, column=column, key=key, nearest=hint
