@@ -13,6 +13,7 @@ from typing import Any, Literal
 from tests.patience import PATIENCE_S
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
+from tui.app.private_sessions import StorageWithPrivate
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
@@ -91,7 +92,7 @@ async def house(
         program.session_toolbox = NoTools()
     availability = ProviderAvailability(program)
     availability.look_for_keys(stored=False)
-    storage: Storage = open_storage(program) if stored_in == "file" else InMemorySessions()
+    storage: Storage = StorageWithPrivate(open_storage(program) if stored_in == "file" else InMemorySessions())
     program.engine.start()
     try:
         current = OpenSession(program, storage, interactive=True)
@@ -99,7 +100,7 @@ async def house(
         left = await storage.load(reopen) if reopen else left
         spec = first_spec(program, availability.ready())
         current.chosen_by_default = spec == DEMO and not named_model(program)
-        current.start(spec, left)
+        current.start(spec, left, private=program.options.no_save)
         yield House(program, current, availability, AppServices(current, availability, storage))
         await current.close()
     finally:

@@ -346,6 +346,9 @@ class FakeDrafts(DraftService):
         self.history = ["What is a monad?", "Explain the Fermi paradox", "Write a haiku about tokens"]
         self.drafts: dict[str, str] = {}
 
+    def is_private(self, session: str) -> bool:
+        return False
+
     def prompt_history(self) -> Sequence[str]:
         return self.history
 

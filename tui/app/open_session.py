@@ -121,6 +121,9 @@ class OpenSession:
         self.session_id = stored.id if stored is not None else new_id()
         private = private or self.storage.is_private(self.session_id)
         if private:
+            from tui.providers.log_file import omit_texts
+
+            omit_texts()
             self.storage.begin_private(self.session_id)
         opening = Opening(
             session=self.session_id,

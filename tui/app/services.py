@@ -152,20 +152,30 @@ class DraftService:
     """Drafts, prompt history and attachments."""
 
     def __init__(self, current: OpenSession) -> None:
+        self._current = current
         self._state = current.program.user_state
         self._folder = current.program.options.folder
+        self._private: dict[str, str] = {}
+        """Drafts of private sessions."""
+
+    def is_private(self, session: str) -> bool:
+        """Whether nothing of a session is stored."""
+        return self._current.storage.is_private(session)
 
     def prompt_history(self) -> Sequence[str]:
         """Earlier prompts, newest last."""
         return self._state.prompts
 
     def keep_draft(self, session: str, text: str) -> None:
-        """Save the draft of a session; "" removes it."""
-        self._state.save_draft(session, text)
+        """Save the draft of a session; "" removes it. That of a private one stays in memory."""
+        if self.is_private(session):
+            self._private[session] = text
+        else:
+            self._state.save_draft(session, text)
 
     def kept_draft(self, session: str) -> str:
         """The saved draft of a session; "" if there is none."""
-        return self._state.draft(session)
+        return self._private.get(session, "") if self.is_private(session) else self._state.draft(session)
 
     def remember_prompt(self, text: str) -> None:
         """Add text to the prompt history."""
@@ -212,13 +222,14 @@ class AppServices:
         current = self._current
         provider = current.program.catalog.provider(current.spec.provider)
         url = provider.base_url_for(current.facts.wire)
+        database = current.program.paths.database
         rows = [
             f"- model: {current.spec}",
             f"- {self._plan_summary()}",
             f"- route: {provider.title}, {without_user(url)}, {current.facts.wire}",
             f"- proxy: {describe_proxy(url, current.program.environment)}",
             f"- session: {current.session_id}",
-            f"- saved in: {current.program.paths.database}",
+            f"- saved in: {'memory only: this conversation is private' if current.private else database}",
             f"- settings: {current.program.paths.config_file}",
         ]
         return "\n".join(rows)

@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from tui.domain.blocks import TextBlock
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid, cost_of, is_cost_final, left_behind, paid_in
 from tui.domain.errors import StoreError, UsageError
@@ -200,13 +201,14 @@ class InMemorySessions:
             raise UsageError("That session is no longer stored.")
         return StoredSession(
             id=session,
-            title="",
+            title=kept.title,
             spec=kept.spec,
             turns=tuple(kept.turns),
             view=kept.view,
             summaries=tuple(kept.summaries),
             elsewhere=tuple(kept.elsewhere),
             settings=kept.settings,
+            queue=kept.queue,
         )
 
     async def save_settings(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
@@ -259,23 +261,41 @@ class InMemorySessions:
         return None
 
     async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
+        """Newest first; a query matches the prompts and the answers."""
         from tui.domain.listing import SessionInfo
 
         rows = []
-        for name, kept in reversed(self._sessions.items()):
+        for name, kept in self._sessions.items():
+            if not kept.has_prompt or not kept.contains(query):
+                continue
             cost = cost_of((*kept.elsewhere, *paid_in(kept.turns), *kept.summaries))
-            row = SessionInfo(id=name, title="not saved", model="", turns=len(kept.turns), cost=None, updated=0.0)
+            row = SessionInfo(
+                id=name,
+                title=kept.title or kept.first_words(),
+                model=kept.spec.model if kept.spec is not None else "",
+                turns=len(kept.turns),
+                cost=None,
+                updated=kept.updated,
+                private=True,
+            )
             rows.append(replace(row, cost=cost.dollars, unpriced=cost.unknown))
-        return rows
+        return sorted(rows, key=lambda row: -row.updated)[:limit]
 
     async def preview(self, session: str) -> str:
-        return ""
+        kept = self._sessions.get(session)
+        if kept is None or not kept.turns:
+            return ""
+        from tui.store.export import preview  # loaded with the list of sessions
+
+        ends = kept.turns if len(kept.turns) <= 2 else [kept.turns[0], kept.turns[-1]]
+        return preview(ends, left_out=len(kept.turns) - len(ends))
 
     async def turns(self, session: str) -> Sequence[Turn]:
         return (await self.load(session)).turns
 
     async def rename(self, session: str, title: str) -> None:
-        """Has no effect."""
+        if session in self._sessions:
+            self._sessions[session].title = title
 
     async def pin(self, session: str, *, pinned: bool) -> None:
         """Has no effect."""
@@ -306,9 +326,30 @@ class _InMemorySession:
         self.elsewhere: list[Paid] = []
         self.spec: ModelSpec | None = None
         self.settings: Mapping[str, object] = {}
+        self.title = ""
+        self.updated = time.time()
+        self.queue: tuple[tuple[Block, ...], ...] = ()
+        self._begun: Turn | None = None
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether a prompt was sent."""
+        return bool(self.turns) or self._begun is not None
+
+    def contains(self, query: str) -> bool:
+        """Whether all words of a query occur in its texts."""
+        if not query.strip():
+            return True
+        text = " ".join((self.title, *_texts_of(self.turns), *_texts_of([self._begun] if self._begun else []))).lower()
+        return all(word in text for word in query.lower().split())
+
+    def first_words(self) -> str:
+        """The beginning of the first prompt."""
+        first = self.turns[0] if self.turns else self._begun
+        return next((text.strip() for text in _texts_of([first] if first is not None else []) if text.strip()), "")
 
     async def turn_started(self, session: str, turn: Turn) -> None:
-        """Has no effect."""
+        self._begun, self.updated = turn, time.time()
 
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
         """Has no effect."""
@@ -323,6 +364,7 @@ class _InMemorySession:
 
     async def turn_finished(self, session: str, turn: Turn) -> None:
         self.turns.append(turn)
+        self._begun, self.updated = None, time.time()
 
     async def history_replaced(self, session: str, turns: Sequence[Turn]) -> None:
         kept = {turn.id for turn in turns}
@@ -343,10 +385,15 @@ class _InMemorySession:
         self.elsewhere += left_behind((turn,), (), ())
 
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
-        """Has no effect."""
+        self.queue = tuple(tuple(blocks) for blocks in prompts)
 
     async def still_open(self, session: str) -> None:
         """Has no effect."""
+
+
+def _texts_of(turns: Sequence[Turn]) -> list[str]:
+    blocks = [block for turn in turns for message in turn.messages for block in message.blocks]
+    return [block.text for block in blocks if isinstance(block, TextBlock)]
 
 
 def open_storage(program: Program, *, soon: bool = False) -> Storage:

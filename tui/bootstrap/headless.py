@@ -42,22 +42,22 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
     spec = _spec(program, availability)
     run_options = _run_options(options, args)
     # The database opens in its own thread while the rest loads: no request is sent before the prompt is stored.
-    storage: Storage = open_storage(program, soon=True)
-    if isinstance(storage, InMemorySessions) and sys.stderr is not None:
+    storage: Storage = open_storage(program, soon=not options.no_save)
+    if isinstance(storage, InMemorySessions) and not options.no_save and sys.stderr is not None:
         sys.stderr.write(f"ponder: NOT SAVED: {program.problems[-1].message} {program.problems[-1].advice}\n")
     try:
         program.engine.start()
         program.engine.call(program.toolbox.ready()).result()
-        current = OpenSession(program, storage, interactive=False)
+        current = OpenSession(program, _with_private(storage) if options.no_save else storage, interactive=False)
         stored = _stored(storage, args)
-        current.start(spec, stored)
+        current.start(spec, stored, private=options.no_save)
         if spec == DEMO and not named_model(program) and stored is None and sys.stderr is not None:
             sys.stderr.write(f"ponder: {_why_demo(availability)}\n")
         program.backend.get_ready(program.planner.target(current.spec))
         shown = args.show_thinking or current.layers.value("reasoning.includeInResponse")
         run_options = replace(run_options, hide_thinking=not shown, level_chosen=current.layers.level_chosen)
         code = run_headless(program.engine, current.session, run_options)
-        return code or NOT_SAVED if isinstance(storage, InMemorySessions) else code
+        return code or NOT_SAVED if isinstance(storage, InMemorySessions) and not options.no_save else code
     finally:
         asyncio.run(storage.aclose())
         program.close()
@@ -68,6 +68,12 @@ def _end(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
+def _with_private(storage: Storage) -> Storage:
+    from tui.app.private_sessions import StorageWithPrivate
+
+    return StorageWithPrivate(storage)
+
+
 def _run_options(options: LaunchOptions, args: argparse.Namespace) -> HeadlessOptions:
     return HeadlessOptions(
         # In a locale without UTF-8, Python escapes argument bytes that it cannot decode; they are UTF-8.
@@ -76,6 +82,7 @@ def _run_options(options: LaunchOptions, args: argparse.Namespace) -> HeadlessOp
         attachments=_attachments(options, args.attach),
         output=OutputFormat.JSON if args.json else OutputFormat.JSONL if args.jsonl else OutputFormat.TEXT,
         show_thinking=args.show_thinking,
+        private=options.no_save,
     )
 
 

@@ -93,6 +93,7 @@ def _run(
     latest: bool,
 ) -> tuple[int, Exception | None]:
     from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
+    from tui.app.private_sessions import StorageWithPrivate
     from tui.app.provider_availability import ProviderAvailability
     from tui.app.services import AppServices
     from tui.app.session_storage import open_storage
@@ -101,7 +102,7 @@ def _run(
     open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=True)
     availability = ProviderAvailability(program)
     availability.look_for_keys(stored=False)
-    storage: Storage = open_storage(program)
+    storage: Storage = StorageWithPrivate(open_storage(program))
     program.engine.start()
     program.engine.call(program.toolbox.ready())
     current = OpenSession(program, storage, interactive=True)
@@ -111,7 +112,7 @@ def _run(
         stored = asyncio.run(_stored(program, storage, resume, latest=latest))
         spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
         current.chosen_by_default = spec == DEMO and not named_model(program)
-        current.start(spec, stored)
+        current.start(spec, stored, private=program.options.no_save)
         shutdown.leave_if_signalled()
         app = _app(program, AppServices(current, availability, storage), question)
         app.shutdown, app.stdio_redirect = shutdown, redirect

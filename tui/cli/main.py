@@ -276,7 +276,7 @@ def nothing_said() -> argparse.Namespace:
     absent = dict.fromkeys(
         ("command", "prompt", "model", "thinking_budget", "profile", "resume", "session", "max_cost")
     )
-    off = dict.fromkeys(("go_on", "no_tools", "show_thinking", "json", "jsonl"), False)
+    off = dict.fromkeys(("go_on", "no_save", "no_tools", "show_thinking", "json", "jsonl"), False)
     given = SimpleNamespace(**absent, **off, assignments=[], allow=[], attach=[])
     return cast("argparse.Namespace", given)
 
@@ -306,6 +306,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-c", "--continue", action="store_true", dest="go_on", help="continue the last session")
     parser.add_argument("-r", "--resume", metavar="ID", help="continue a session")
     parser.add_argument("--session", metavar="ID", help="with -p: continue this session")
+    parser.add_argument("--no-save", action="store_true", help="store nothing of the conversation")
     parser.add_argument("--no-tools", action="store_true", help="do not offer tools to the model")
     parser.add_argument(
         "--allow", action="append", default=[], metavar="PATTERN", help="with -p: tools that may run without asking"
@@ -346,6 +347,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"ponder: `{alone[0]}` needs `-p TEXT`, which answers without a screen.", file=sys.stderr)
         return EXIT_USAGE
 
+    if args.no_save and (args.go_on or args.resume is not None or args.session is not None):
+        print("ponder: `--no-save` begins a new conversation, so it cannot continue a stored one.", file=sys.stderr)
+        return EXIT_USAGE
+
     try:
         options = LaunchOptions(
             model=args.model,
@@ -353,6 +358,7 @@ def run(args: argparse.Namespace) -> int:
             profile=args.profile,
             assignments=tuple(args.assignments),
             no_tools=args.no_tools,
+            no_save=args.no_save,
             headless=args.prompt is not None,
             allow=tuple(args.allow),
             max_cost=args.max_cost,

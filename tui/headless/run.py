@@ -53,6 +53,8 @@ class HeadlessOptions:
     attachments: tuple[Block, ...] = ()
     output: OutputFormat = OutputFormat.TEXT
     show_thinking: bool = False
+    private: bool = False
+    """The session is not stored, so its id is of no use."""
     hide_thinking: bool = False
     """Thinking is omitted from ``--json`` and ``--jsonl``, too."""
     level_chosen: bool = True
@@ -104,7 +106,7 @@ def run_headless(
     """Send the prompt, write the answer, return the exit code. The caller starts and stops the engine."""
     stdout, stderr = out or _ready(sys.stdout), err or _ready(sys.stderr)
     view, subscription = session.attach()
-    writer = _writer(options, stdout, stderr, view.session)
+    writer = _writer(options, stdout, stderr, "" if options.private else view.session)
     signals: list[int] = []
     try:
         for notice in view.notices:

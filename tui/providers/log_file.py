@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,12 +34,52 @@ class _PrivateFile(logging.Handler):
                 file.write(self.format(record) + "\n")
 
 
+class _Texts:
+    """Whether log records may contain texts that are not ponder's own."""
+
+    omitted = False
+
+
+def omit_texts() -> None:
+    """Keep what is said in a private conversation out of the log until the program ends.
+
+    Records no longer contain their arguments and the messages of exceptions; those of libraries contain no text at all.
+    """
+    _Texts.omitted = True
+
+
+def _without_texts(record: logging.LogRecord) -> logging.LogRecord:
+    own = record.name == "tui" or record.name.startswith("tui.")
+    record.msg, record.args = (str(record.msg) if own else "left out: a private conversation was open"), ()
+    if record.exc_info and record.exc_info[1] is not None:
+        record.exc_text = "\n".join(_frames(record.exc_info[1]))
+    return record
+
+
+def _frames(error: BaseException) -> list[str]:
+    """Where an exception and those before it were raised, without their messages."""
+    chain: list[str] = []
+    seen: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        rows = traceback.extract_tb(following.__traceback__)
+        chain += [
+            f"{type(following).__name__}, raised in:",
+            *(f"  {row.filename}:{row.lineno} {row.name}" for row in rows),
+        ]
+        following = following.__cause__ or following.__context__
+    return chain
+
+
 def redact_records(redactor: Redactor) -> None:
     """Clean every log record when it is created, including its traceback, so that no handler sees a key."""
     make = logging.LogRecord
 
     def made(*args: object, **kwargs: object) -> logging.LogRecord:
         record = make(*args, **kwargs)  # type: ignore[arg-type]  # passed through
+        if _Texts.omitted:
+            return _without_texts(record)
         try:
             message = record.getMessage()
         except (TypeError, ValueError, KeyError):

@@ -40,7 +40,20 @@ async def _pin(context: CommandContext, _: str) -> None:
     context.screen.say("Pinned." if pinned else "Unpinned.")
 
 
+async def _private(context: CommandContext, _: str) -> None:
+    was_private = context.services.sessions.private
+    await context.services.chat.new_session(private=True)
+    context.screen.session_changed()
+    before = "The one before is as it was." if was_private else "The one before is kept as it was."
+    context.screen.say("Nothing of this new conversation is stored; it is gone when ponder ends.", advice=before)
+
+
 async def _delete(context: CommandContext, _: str) -> None:
+    if context.services.sessions.private:
+        await context.services.sessions.delete_shown()
+        context.screen.session_changed()
+        context.screen.say("Deleted.")
+        return
     await context.services.sessions.delete_shown()
     context.screen.session_changed()
     context.screen.say("Deleted.", advice="ctrl+s, then u restores it.")
@@ -108,6 +121,15 @@ COMMANDS = (
         run=_new,
         keys=("ctrl+n",),
         example="/new",
+    ),
+    Command(
+        id="session.private",
+        slash="private",
+        title="Private chat",
+        help="Start a new session of which nothing is stored; it is gone when ponder ends.",
+        group=Group.SESSIONS,
+        run=_private,
+        example="/private",
     ),
     Command(
         id="session.next",

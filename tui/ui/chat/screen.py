@@ -44,7 +44,8 @@ from tui.ui.chat.status_line import (
     status_of,
 )
 from tui.ui.input.composer import Composer, PromptHistory
-from tui.ui.input.input_area import EditMode, InputArea, SessionDraft, is_begun
+from tui.ui.input.input_area import EditMode, InputArea
+from tui.ui.input.session_draft import SessionDraft, is_begun
 from tui.ui.panels.sidebar import Sidebar
 from tui.ui.services import UiServices
 from tui.ui.transcript.transcript import Transcript
@@ -61,11 +62,15 @@ TRY = (
 )
 
 
+PRIVATE = "Nothing of this conversation is stored. It is gone when ponder ends."
+
+
 class EmptyState(Static):
     """The start screen of a new session; it asks no questions."""
 
     def __init__(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
         super().__init__("", markup=False, id="empty")
+        self.private = False
         self._providers = providers
         self._problems = problems
         self._model_name = name
@@ -75,7 +80,10 @@ class EmptyState(Static):
 
     def show(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
         """Show what is known so far."""
-        self.update(Content("\n").join(_empty_state_lines(providers, problems, name)))
+        lines = _empty_state_lines(providers, problems, name)
+        if self.private:
+            lines[1:1] = [Content.styled(PRIVATE, "$warning")]
+        self.update(Content("\n").join(lines))
 
 
 def _empty_state_lines(
@@ -263,7 +271,8 @@ class ChatScreen(Screen[None]):
         self._paid = view
         self.conversation.load(view, self._ui_services.showing())
         self._below.display = not self.transcript.column.following
-        self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
+        now, private = time.monotonic(), self._services.sessions.private
+        self.status.show(status_of(view, now, full=not self.sidebar.display, private=private), now)
         self.sidebar.show(view)
         self._keys.show_phase(view.phase)
         self._title_bar.show_title(title_of(view), self.size.width)
@@ -276,7 +285,8 @@ class ChatScreen(Screen[None]):
 
     def show_elsewhere(self) -> None:
         """Show what the sessions do that are not on the screen."""
-        self._title_bar.show_elsewhere(elsewhere_text(self._services.sessions.open_sessions()))
+        sessions = self._services.sessions
+        self._title_bar.show_elsewhere(elsewhere_text(sessions.open_sessions()), private=sessions.private)
 
     def ask_again(self) -> None:
         """Show the open question of the session, which the user has left unanswered."""
@@ -317,6 +327,7 @@ class ChatScreen(Screen[None]):
         if (self._empty.display, self.transcript.display) != (empty, not empty):
             self._empty.display, self.transcript.display = empty, not empty
         if empty:
+            self._empty.private = self._services.sessions.private
             self._empty.show(
                 self._services.keys.availability(), self._services.problems(), f"{view.spec.provider}/{view.spec.model}"
             )

@@ -67,6 +67,8 @@ class Status:
     stalled_s: float | None = None
     tool: str = ""
     not_saved: str = ""
+    private: bool = False
+    """Nothing of the session is stored."""
     full: bool = True
     """Whether to show meter and cost, because the sidebar is hidden."""
 
@@ -123,6 +125,8 @@ class StatusLine(Static):
         status = self._status
         if status.not_saved:
             parts.append((f" NOT SAVED: {one_line(status.not_saved, 60)} ", "$error reverse"))
+        if status.private:
+            parts.append((NOT_KEPT, "bold $warning"))
         busy = activity_text(replace(status, since=None, retry_at=None) if self.still else status, now)
         if busy:
             mark = THROBBER[self._frame % len(THROBBER)] if not self.still else "·"
@@ -157,6 +161,8 @@ def _joined(parts: list[tuple[str, str]]) -> Content:
 __all__ = ["Status", "StatusLine", "activity_text", "meter_text"]
 
 
+NOT_KEPT = "not kept"
+"""Shown all the while that a private session is on the screen."""
 BESIDE = 12
 """Columns of the title bar that the title cannot use."""
 
@@ -180,6 +186,7 @@ class TitleBar(Static):
         super().__init__("", id="title", markup=False)
         self._title = ""
         self._elsewhere = ""
+        self._private = False
         self._shown = ""
 
     def show_title(self, title: str, columns: int) -> None:
@@ -187,10 +194,10 @@ class TitleBar(Static):
         self._title = title
         self._draw(columns)
 
-    def show_elsewhere(self, text: str) -> None:
-        """Show at the right end what other sessions do."""
-        if text != self._elsewhere:
-            self._elsewhere = text
+    def show_elsewhere(self, text: str, *, private: bool) -> None:
+        """Show at the right end what other sessions do, and whether nothing of this one is stored."""
+        if (text, private) != (self._elsewhere, self._private):
+            self._elsewhere, self._private = text, private
             self._draw(self.screen.size.width)
 
     def on_resize(self) -> None:
@@ -199,18 +206,18 @@ class TitleBar(Static):
             self._draw(self.screen.size.width)
 
     def _draw(self, columns: int) -> None:
-        right = self._elsewhere
-        room = columns - BESIDE - (width_of(right) + 2 if right else 0)
+        right, mark = self._elsewhere, f"{NOT_KEPT}  " if self._private else ""
+        room = columns - BESIDE - len(mark) - (width_of(right) + 2 if right else 0)
         title = line_within(self._title, max(10, room))
         gap = " " * max(2, room - width_of(title) + 2) if right else ""
-        shown = f"{title}{gap}{right}"
+        shown = f"{mark}{title}{gap}{right}"
         if shown != self._shown:
             self._shown = shown
-            words = Content.styled("ponder  ", "bold $primary") + Content(title)
+            words = Content.styled("ponder  ", "bold $primary") + Content.styled(mark, "bold $warning") + Content(title)
             self.update(words + Content.styled(gap + right, "bold $foreground"))
 
 
-def status_of(view: SessionView, now: float, *, full: bool) -> Status:
+def status_of(view: SessionView, now: float, *, full: bool, private: bool = False) -> Status:
     """The status of a session."""
     return Status(
         name=_named(view.spec, view.plan),
@@ -219,6 +226,7 @@ def status_of(view: SessionView, now: float, *, full: bool) -> Status:
         phase=view.phase,
         since=now if view.phase is not Phase.IDLE else None,
         not_saved=view.not_saved or "",
+        private=private,
         full=full,
     )
 

@@ -264,7 +264,7 @@ class Approval(Sheet[None]):
         ("pagedown", "more"),
         ("ctrl+c", "stop"),
     )
-    LAST_KEYS: ClassVar[Keys] = (("ctrl+s", "other sessions"),)
+    LAST_KEYS: ClassVar[Keys] = (("ctrl+s", "later"),)
 
     def __init__(self, waiting: Waiting, now: Callable[[], float] = time.monotonic, asker: Asker | None = None) -> None:
         super().__init__()

@@ -85,6 +85,11 @@ class Editing:
 
     async def in_editor(self) -> None:
         """Suspend the screen, run the editor on the draft, and resume."""
+        if self._app.services.sessions.private:
+            raise UsageError(
+                "The editor needs a file, and nothing of this conversation is written to one.",
+                advice="ctrl+j breaks the line in the composer.",
+            )
         from tui.ui.input.external_editor import editor_command, read_draft, run_editor
 
         command = editor_command(os.environ)

@@ -1,7 +1,4 @@
-"""The input area: composer, completion popup and status line; passes input to commands or to the model.
-
-Each draft is stored with the session in which it was written.
-"""
+"""The input area: composer, completion popup and status line; passes input to commands or to the model."""
 
 from __future__ import annotations
 
@@ -29,70 +26,13 @@ from tui.domain.usage import MeterReading
 from tui.engine.state import Phase, SessionView
 from tui.ui.chat.status_line import StatusLine
 from tui.ui.input.composer import Composer
+from tui.ui.input.session_draft import SessionDraft
 from tui.ui.services import UiServices
 from tui.ui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
-    from tui.app.services import AppServices, DraftService
+    from tui.app.services import AppServices
     from tui.ui.input.completion_popup import Popup
-
-
-def is_begun(view: SessionView | None) -> bool:
-    """Whether a prompt was sent in the session."""
-    return view is not None and bool(view.turns or view.open_turn is not None)
-
-
-class SessionDraft:
-    """Stores the composer's content for the session on the screen."""
-
-    def __init__(
-        self,
-        composer: Composer,
-        service: DraftService,
-        ui_services: UiServices,
-        current_view: Callable[[], SessionView | None],
-    ) -> None:
-        self._composer = composer
-        self._service = service
-        self._ui_services = ui_services
-        self._current_view = current_view
-        """The session drawn last."""
-        self._session = ""
-        self._left: set[str] = set()
-        """Sessions that the user has left in this window: their draft comes back without a message."""
-
-    def keep(self) -> None:
-        """Store the changed draft."""
-        if self._session:
-            self._service.keep_draft(self._session, self._composer.chips.written_out(self._composer.text))
-
-    def enter(self, view: SessionView) -> None:
-        """Restore the draft of the session being opened.
-
-        A draft written before a first prompt has no session to be restored in: it moves to another new session,
-        and into the prompt history when a stored session is opened.
-        """
-        if view.session == self._session:
-            return
-        carried = bool(self._session) and not is_begun(self._current_view()) and not is_begun(view)
-        if not carried:
-            self.leave()
-        self._session = view.session
-        kept = self._service.kept_draft(view.session)
-        if kept or not carried:
-            self._composer.put(self._composer.chips.recalled(kept))
-        if kept and view.session not in self._left:
-            self._ui_services.say("Draft restored.")
-
-    def leave(self) -> None:
-        """Store the draft when the session is left or the program ends."""
-        self.keep()
-        self._composer.chips.remember(self._composer.text)  # images come back with it
-        self._left.add(self._session)
-        if self._session and not is_begun(self._current_view()):
-            self._service.keep_draft(self._session, "")
-            self._service.remember_prompt(self._composer.chips.written_out(self._composer.text))
-            self._composer.past.remember(self._composer.chips.remember(self._composer.text))
 
 
 MENTION = re.compile(r"(?:^|\s)@([^\s@⟦⟧]{0,200})$")
