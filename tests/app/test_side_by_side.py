@@ -257,9 +257,9 @@ async def test_the_list_marks_what_runs_asks_and_is_done_without_colour(tmp_path
             await s.until_it_says("done, unread")
             await s.until_it_says("running ·")
             await s.until_it_says("asks ·")
-            await s.until_it_says("1 running elsewhere · 1 asks · 1 done")
             await s.pilot.press("escape")
             await until(s.pilot, lambda: s.app.screen is s.app.chat)
+            await s.until_it_says("1 running elsewhere · 1 asks · 1 done")
             server.finish("alpha")
 
 
