@@ -76,6 +76,9 @@ class StorageWithPrivate:
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
         return await self._storage_of(session).siblings(session, turn_id)
 
+    async def sibling_turns(self, session: str, turn_id: str) -> Sequence[Turn]:
+        return await self._storage_of(session).sibling_turns(session, turn_id)
+
     async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
         return await self._storage_of(session).turn_tree(session)
 
