@@ -113,6 +113,12 @@ async def test_a_tree_in_memory_has_the_path(tmp_path: Path) -> None:
         await opened(s)
         for words in ("2 turns · 1 branch", "● First question", "● Second question"):
             assert words in s.text()
+        await s.pilot.press("escape")
+        await s.house.services.chat.retry(s.house.view().turns[1].id)
+        await until(s.pilot, lambda: s.turns_drawn() == 2 and not s.app.chat.is_busy())
+        await s.caught_up()
+        await opened(s)
+        assert "3 turns · 2 branches" in s.text()
 
 
 async def test_a_key_in_a_large_tree_draws_two_rows_or_one_screen(

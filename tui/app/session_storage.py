@@ -20,6 +20,7 @@ from tui.engine.ports import Journal
 from tui.settings.paths import NO_HOME
 
 if TYPE_CHECKING:
+    from tui.app.branches_in_memory import BranchesInMemory
     from tui.app.program import Program
     from tui.domain.blocks import Block
     from tui.domain.cost import SpentRequest
@@ -229,32 +230,22 @@ class InMemorySessions:
         return name
 
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
-        """Other branches are not stored."""
-        return (turn_id,)
+        return [turn.id for turn in self._branches(session).siblings(turn_id)]
 
     async def sibling_turns(self, session: str, turn_id: str) -> Sequence[Turn]:
-        """The turn alone."""
-        return [turn for turn in (await self.load(session)).turns if turn.id == turn_id]
+        return self._branches(session).siblings(turn_id)
 
     async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
-        """The active path."""
-        from tui.domain.listing import TurnInfo
-
-        turns = self._sessions[session].turns if session in self._sessions else []
-        infos: list[TurnInfo] = []
-        for turn in turns:
-            answers = list(paid_in((turn,)))
-            origin = answers[-1].origin if answers else None
-            prompts = (
-                block.text for message in turn.messages[:1] for block in message.blocks if hasattr(block, "text")
-            )
-            info = TurnInfo(id=turn.id, parent=infos[-1].id if infos else None, prompt=" ".join(prompts))
-            model, level = (origin.model, origin.level) if origin is not None else ("", "")
-            infos.append(replace(info, model=model, level=level, cost=cost_of(answers).dollars))
-        return infos
+        return self._branches(session).tree()
 
     async def activate(self, session: str, turn_id: str) -> StoredSession:
+        self._branches(session).activate(turn_id)
         return await self.load(session)
+
+    def _branches(self, session: str) -> BranchesInMemory:
+        if session not in self._sessions:
+            raise UsageError("That session is no longer stored.")
+        return self._sessions[session].branches
 
     async def latest(self) -> str | None:
         """None: there are no earlier sessions."""
@@ -320,10 +311,12 @@ class _InMemorySession:
     """A journal that keeps turns in memory."""
 
     def __init__(self, turns: list[Turn] | None = None) -> None:
-        self.turns = turns or []
+        from tui.app.branches_in_memory import BranchesInMemory  # most programs store their sessions
+
+        self.branches = BranchesInMemory(turns or ())
+        self.runs: list[SummaryRun] = []
+        """Costs of summaries, and of side answers that were not kept."""
         self.view: CompressionView | None = None
-        self.summaries: list[SummaryRun] = []
-        self.elsewhere: list[Paid] = []
         self.spec: ModelSpec | None = None
         self.settings: Mapping[str, object] = {}
         self.title = ""
@@ -348,6 +341,23 @@ class _InMemorySession:
         first = self.turns[0] if self.turns else self._begun
         return next((text.strip() for text in _texts_of([first] if first is not None else []) if text.strip()), "")
 
+    @property
+    def turns(self) -> list[Turn]:
+        """The active path."""
+        return self.branches.path
+
+    @property
+    def summaries(self) -> list[SummaryRun]:
+        """Costs of summaries on the active path."""
+        here = {turn.id for turn in self.turns}
+        return [run for run in self.runs if run.turn in here]
+
+    @property
+    def elsewhere(self) -> list[Paid]:
+        """Costs beside the active path."""
+        here = {turn.id for turn in self.turns}
+        return list(left_behind(self.branches.others(), self.runs, here))
+
     async def turn_started(self, session: str, turn: Turn) -> None:
         self._begun, self.updated = turn, time.time()
 
@@ -363,26 +373,22 @@ class _InMemorySession:
         """Has no effect."""
 
     async def turn_finished(self, session: str, turn: Turn) -> None:
-        self.turns.append(turn)
+        self.branches.append(turn)
         self._begun, self.updated = None, time.time()
 
     async def history_replaced(self, session: str, turns: Sequence[Turn]) -> None:
-        kept = {turn.id for turn in turns}
-        self.elsewhere += left_behind(self.turns, self.summaries, kept)
-        self.summaries = [run for run in self.summaries if run.turn in kept]
-        self.turns = list(turns)
+        self.branches.replace(turns)
 
     async def compressed(self, session: str, view: CompressionView | None) -> None:
         self.view = view
 
     async def summary_run(self, session: str, run: SummaryRun) -> None:
-        self.summaries.append(run)
+        self.runs.append(run)
 
     async def turn_kept(self, session: str, turn: Turn, after: str | None) -> None:
-        """Other branches are not stored, but their cost is."""
         names = {message.id for message in turn.messages}
-        self.summaries = [run for run in self.summaries if run.id not in names]
-        self.elsewhere += left_behind((turn,), (), ())
+        self.runs = [run for run in self.runs if run.id not in names]
+        self.branches.add(turn, after)
 
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
         self.queue = tuple(tuple(blocks) for blocks in prompts)
