@@ -19,6 +19,7 @@ from tui.domain.errors import UsageError
 from tui.domain.messages import Role, Turn
 from tui.ui.dialogs.answer_column import STOPPED, AnswerColumn
 from tui.ui.dialogs.approval import Approval
+from tui.ui.dialogs.aside import Aside
 from tui.ui.dialogs.ask import Ask, visible
 from tui.ui.dialogs.sheet import Sheet
 
@@ -275,3 +276,24 @@ async def test_names_of_the_list_are_completed(tmp_path: Path) -> None:
     async with servers(tmp_path), screen(tmp_path, **start()) as s:
         await type_in(s.pilot, "/ask anthropic/claude-sonnet-4-5,deepseek-v4-p")
         await until(s.pilot, lambda: "anthropic/claude-sonnet-4-5,deepseek/deepseek-v4-pro" in s.text())
+
+
+async def test_nothing_of_a_private_session_is_on_the_disk(tmp_path: Path) -> None:
+    async with servers(tmp_path), screen(tmp_path, size=(200, 60), **start()) as s:
+        await s.enter("/private")
+        await until(s.pilot, lambda: s.house.current.private)
+        columns = await ask(s, "low,high What is CANARY7?")
+        await ended(s, *columns)
+        await s.pilot.press("enter")
+        await closed(s)
+        assert len(s.house.view().turns) == 1
+        assert len(await s.house.services.branches.tree()) == 2
+        await s.enter("/aside And CANARY8?")
+        await until(s.pilot, lambda: isinstance(s.app.screen, Aside) and s.app.screen.is_over)
+        await s.pilot.press("k")
+        await s.until_toast("Kept as a branch")
+        await s.pilot.press("escape")
+        await closed(s)
+        assert len(await s.house.services.branches.tree()) == 3
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and b"CANARY" in path.read_bytes()]
+    assert written == []

@@ -69,7 +69,8 @@ class SideQuestions:
         """Send the question to all models; blind answers are returned in random order."""
         answerers = [(spec, self._settings(spec)) for spec in several.specs]
         sides = list(await self._ask(several.question, answerers))
-        self._current.program.user_state.add_prompt(several.question)
+        if not self._current.private:
+            self._current.program.user_state.add_prompt(several.question)
         if several.is_blind:
             import random  # only here
 
