@@ -36,7 +36,10 @@ class Quit(Sheet[str]):
         if len(self._working) > MOST_ROWS:
             rows.append(Content.styled(f"  and {count(len(self._working) - MOST_ROWS, 'more session')}", "$muted-text"))
         is_one = len(self._working) == 1
-        promise = "What has arrived is kept." if not all(row.private for row in self._working) else "Nothing is kept."
+        private = sum(row.private for row in self._working)
+        promise = "What has arrived is kept, except of private ones." if private else "What has arrived is kept."
+        if private == len(self._working):
+            promise = "Nothing of a private conversation is kept."
         end = Content.styled(f"Quitting stops {'it' if is_one else 'them'}. {promise}", "$muted-text")
         return (Static(Content("\n").join([*rows, Content(""), end]), markup=False, classes="prompt"),)
 
