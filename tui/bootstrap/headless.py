@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -31,9 +32,10 @@ SWITCH_S = 0.001
 def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: argparse.Namespace) -> int:
     """Send the prompt, write the answer, and return the exit code."""
     sys.setswitchinterval(SWITCH_S)
-    for number in ending_signals():
-        if number is not signal.SIGINT:
-            signal.signal(number, _end)
+    with contextlib.suppress(ValueError):  # only the main thread receives signals
+        for number in ending_signals():
+            if number is not signal.SIGINT:
+                signal.signal(number, _end)
     program = build_program(environment, options)
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems if sys.stderr is not None else ():
