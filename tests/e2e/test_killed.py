@@ -57,6 +57,33 @@ def test_a_queued_prompt_comes_back_as_queued(tmp_path: Path) -> None:
             assert "queued" not in terminal.text()
 
 
+def test_what_ran_in_the_background_is_stored_as_far_as_it_had_come(tmp_path: Path) -> None:
+    with Loopback() as model:
+        model.configure(tmp_path)
+        with Terminal(PONDER, environment(tmp_path), size=(100, 30)) as terminal:
+            terminal.wait_for(READY)
+            terminal.type("first question\r")
+            terminal.until(lambda: model.asked.acquire(blocking=False), "a request")
+            model.say("half an answer")
+            terminal.wait_for("half an answer")
+            terminal.type("\x0e")  # ctrl+n
+            terminal.wait_for("1 running elsewhere")
+            terminal.type("second question\r")
+            terminal.until(lambda: model.asked.acquire(blocking=False), "a request of the second session")
+            data = tmp_path / "ponder" / "data"
+            terminal.until(
+                lambda: any(b"half an answer" in file.read_bytes() for file in data.glob("sessions.db*")), "the answer"
+            )
+            killed(terminal)
+        with Terminal([*PONDER, "-c"], environment(tmp_path), size=(100, 30)) as terminal:
+            terminal.wait_for("▌ second question")
+            terminal.type("\x13")  # ctrl+s
+            terminal.wait_for("first question")
+            terminal.type("\x1b[B\r")
+            terminal.wait_for("half an answer")
+            killed(terminal)
+
+
 @pytest.mark.parametrize("answered", [False, True])
 def test_what_is_said_of_a_call_after_a_crash_is_true(tmp_path: Path, answered: bool) -> None:
     with Loopback() as model:
