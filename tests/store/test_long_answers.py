@@ -88,7 +88,7 @@ import asyncio, re, sys
 from pathlib import Path
 from tests.store.stage import answer, open_stage, prompt
 from tui.domain.blocks import TextBlock
-from tui.domain.messages import Growth, Turn
+from tui.domain.messages import BlockGrowth, Turn
 from dataclasses import replace
 
 def status(name):
@@ -100,7 +100,7 @@ async def main():
         turn = Turn(id="t", messages=(prompt("p", "Why?"), replace(answer("a"), blocks=(TextBlock(text=text),))))
         await stage.journal.turn_started(session, Turn(id="t", messages=turn.messages[:1], open=True))
         for at in range(0, len(text), 400_000):
-            grown = [Growth(0, at, TextBlock(text=text[at : at + 400_000], partial=True))]
+            grown = [BlockGrowth(0, at, TextBlock(text=text[at : at + 400_000], partial=True))]
             await stage.journal.grown(session, "t", answer("a"), grown, whole=not at)
         Path("/proc/self/clear_refs").write_text("5")  # the peak is that of what follows
         before = status("VmRSS")
