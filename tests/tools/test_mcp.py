@@ -289,7 +289,7 @@ async def test_half_of_a_character_in_an_answer_costs_that_character(tmp_path: P
 
 
 async def test_no_module_of_the_working_folder_is_run_in_place_of_an_installed_server(tmp_path: Path) -> None:
-    module = {"command": sys.executable, "args": ["-m", "json.tool"], "start_timeout": 50}
+    module = {"command": sys.executable, "args": ["-m", "json.tool", "--help"]}  # which ends at once
     (tmp_path / "ws" / "json").mkdir(parents=True)
     (tmp_path / "ws" / "json" / "__init__.py").write_text("open('ran', 'w')")
     async with _opened(tmp_path, fake=module) as bench:

@@ -212,6 +212,9 @@ async def test_commands_side_by_side_do_not_pass_a_guarded_file_from_one_to_the_
         while not (bench.folder / "ready").exists():
             await asyncio.sleep(0.02)
     two = asyncio.create_task(bench.call("shell", command=second))
+    for _ in range(50):  # the second one may have to wait for the end of the first
+        await asyncio.sleep(0.02)
+    (bench.folder / "go").touch()
     await one
     (bench.folder / "over").touch()
     await two

@@ -254,8 +254,9 @@ async def run_to_end(command: Command, progress: Callable[[str], None] | None = 
 
 async def _started(command: Command, writing: int, mark: str, pipe: str) -> asyncio.subprocess.Process:
     """Start the program. If this is cancelled meanwhile, the program may run already, with children: all are ended."""
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(
+
+    async def start() -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
             *command.argv,
             stdin=asyncio.subprocess.DEVNULL if command.stdin is None else asyncio.subprocess.PIPE,
             stdout=writing,
@@ -264,7 +265,8 @@ async def _started(command: Command, writing: int, mark: str, pipe: str) -> asyn
             env={**command.environment, MARK: mark},
             start_new_session=True,
         )
-    )
+
+    starting = asyncio.create_task(start())
 
     def kill(started: asyncio.Future[asyncio.subprocess.Process]) -> None:
         if not started.cancelled() and started.exception() is None:
