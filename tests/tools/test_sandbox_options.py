@@ -87,7 +87,7 @@ async def test_no_option_of_a_command_writes_more_than_its_rule_says(
     all_commands = repository_bench(tmp_path, kernel, f"shell {strength}")
     kept = [outside, tmp_path / "person", *([bench.folder] if strength == "ro" else [bench.folder / ".git"])]
     escaped = {}
-    # Each command runs at both strengths; without ``PONDER_LONG=1`` at one with Landlock and at the other with bubblewrap.
+    # Without ``PONDER_LONG=1`` each command runs at one strength with Landlock and at the other with bubblewrap.
     half = OPTIONS_THAT_DO_MORE[(strength == "rw") ^ (kernel.bubblewrap is not None) :: 2]
     for rule, template in OPTIONS_THAT_DO_MORE if LONG or not HERE.bubblewrap else half:
         if strength == "rw":

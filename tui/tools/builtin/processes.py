@@ -266,7 +266,7 @@ async def _started(command: Command, writing: int, mark: str, pipe: str) -> asyn
             start_new_session=True,
         )
 
-    starting = asyncio.create_task(start())
+    starting = asyncio.ensure_future(start())
 
     def kill(started: asyncio.Future[asyncio.subprocess.Process]) -> None:
         if not started.cancelled() and started.exception() is None:
