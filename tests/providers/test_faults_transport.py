@@ -22,6 +22,8 @@ from tests.patience import PATIENCE_S
 from tests.providers.conftest import BRISK, PATIENT, WIRES, Client, request, where
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.deadlines import RESUMED, Deadlines, RequestLimits
+from tui.providers.http.request import HttpRequest
+from tui.providers.http.transport import Transport
 
 SAY: Step = {"say": "text", "text": "one two three four five"}
 FULL: list[Step] = [{"say": "thinking", "text": "hm, let me see"}, SAY, {"end": 1}]
@@ -451,3 +453,15 @@ async def test_a_good_answer_goes_through_on_every_wire_with_the_key_in_its_head
     assert (outcome.error, outcome.thinking, outcome.text) == (None, "hm, let me see", "one two three four five")
     assert outcome.blocks.usage is not None
     assert (outcome.blocks.usage.input, outcome.complete) == (100, True)
+
+
+async def test_a_response_that_ends_after_everything_was_closed_leaves_no_connection_open() -> None:
+    async with FaultServer([[{"status": 200, "json": {}}]]) as server:
+        transport = Transport(environ={})
+        request = HttpRequest(url=f"{server.url}/v1/models", method="GET")
+        async with transport.open(request) as response:
+            await transport.aclose()
+            assert await response.read_all(1024) == b"{}"
+        async with transport.open(request) as response:
+            await response.read_all(1024)
+    assert server.connections == 2

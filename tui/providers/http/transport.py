@@ -202,6 +202,7 @@ class Transport:
         self._in_process = dict(in_process or {})
         self._plain_http = frozenset({*plain_http, *self._in_process})
         self._idle: dict[str, Connection] = {}
+        self._keeps = True
         self._tls: ssl.SSLContext | None = None
 
     def get_ready(self, url: str) -> None:
@@ -298,13 +299,14 @@ class Transport:
             await response.aclose()
         except transport_errors():
             clean = False
-        if clean and pool_key not in self._idle:
+        if clean and self._keeps and pool_key not in self._idle:
             self._idle[pool_key] = connection
         else:
             await _close_quietly(connection)
 
     async def aclose(self) -> None:
-        """Close the kept connections."""
+        """Close the kept connections, and from now on each one after its response."""
+        self._keeps = False
         while self._idle:
             await _close_quietly(self._idle.popitem()[1])
 

@@ -52,10 +52,10 @@ class RescuedStream(ByteStream):
             if self._answer_read:  # The server would take a next request for the rest of this one.
                 raise BrokenResourceError
             return
-        if len(item) <= LONG:
+        if self._spare is None and len(item) <= LONG:
             await self._inner.send(item)
             return
-        if self._spare is None:
+        if self._spare is None:  # Kept until the answer comes: the reset may come with the short end of the upload.
             try:
                 self._spare = self._inner.extra(SocketAttribute.raw_socket).dup()
             except OSError:
