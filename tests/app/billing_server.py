@@ -87,6 +87,7 @@ class BillingServer:
                 body = await reader.readexactly(int(length or 0))
                 writer.write(self._reply(head.split(" ")[1], body))
                 await writer.drain()
+        writer.transport.abort()  # also of a connection that was accepted while the test ended
 
     def _reply(self, path: str, body: bytes) -> bytes:
         if path.partition("?")[0] != "/v1/messages":

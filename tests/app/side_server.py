@@ -90,6 +90,7 @@ class SideServer:
                 else:
                     await self._answer(json.loads(body), writer)
                 await writer.drain()
+        writer.transport.abort()  # also of a connection that was accepted while the test ended
 
     async def _answer(self, body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         self.bodies.append(body)

@@ -19,7 +19,7 @@ from tui.domain.errors import UsageError
 from tui.domain.listing import Activity
 from tui.domain.messages import Role, Turn
 from tui.engine.state import SessionView
-from tui.ui.dialogs.approval import Approval
+from tui.ui.dialogs.approval import QUIET_S, Approval
 from tui.ui.dialogs.quit import Quit
 from tui.ui.dialogs.sessions import Sessions
 
@@ -223,6 +223,9 @@ async def test_a_question_in_the_background_says_who_asks_and_waits_for_its_sess
             await s.until_it_says("in “alpha begins”")
             await s.until_it_says("echo from-alpha")
             # It can be left unanswered, for the list of sessions, and asks again after it.
+            sheet = s.app.screen
+            assert isinstance(sheet, Approval)
+            sheet._since -= QUIET_S
             await s.pilot.press("ctrl+s")
             await until(s.pilot, lambda: isinstance(s.app.screen, Sessions))
             await s.until_it_says("? alpha begins")
