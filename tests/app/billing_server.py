@@ -11,6 +11,7 @@ from typing import Any
 
 from genai_prices.data import providers as their_providers
 
+from tests.faultserver.listener import Listener
 from tests.wires.prompt_cache import CacheUsage, CachingServer
 from tui.providers.demo.responses import sign
 
@@ -44,7 +45,7 @@ def prices() -> dict[str, float]:
 
 
 @dataclass
-class BillingServer:
+class BillingServer(Listener):
     """Answers with as many calls as its script says: one number per request, 0 for an answer without calls."""
 
     script: Sequence[int]
@@ -53,19 +54,7 @@ class BillingServer:
     cache: CachingServer = field(default_factory=CachingServer)
     charges: list[Charge] = field(default_factory=list)
     refused: int = 0
-
-    async def __aenter__(self) -> BillingServer:
-        self._prices = prices()
-        self._writers: list[asyncio.StreamWriter] = []
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0, limit=2**24)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        await asyncio.sleep(0)
+    _prices: dict[str, float] = field(default_factory=prices)
 
     @property
     def dollars(self) -> float:
@@ -78,16 +67,14 @@ class BillingServer:
         cacheable = sum(charge.input for charge in self.charges[:-1])
         return sum(charge.usage.read for charge in self.charges[1:]) / cacheable
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.append(writer)
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
                 length = head.partition("content-length:")[2].partition("\r\n")[0].strip()
                 body = await reader.readexactly(int(length or 0))
                 writer.write(self._reply(head.split(" ")[1], body))
                 await writer.drain()
-        writer.transport.abort()  # also of a connection that was accepted while the test ended
 
     def _reply(self, path: str, body: bytes) -> bytes:
         if path.partition("?")[0] != "/v1/messages":

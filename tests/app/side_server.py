@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from tests.faultserver.listener import Listener
+
 Words = dict[str, Any]
 """One delta of an answer."""
 Script = Callable[[str], AsyncIterator[Words]]
@@ -27,26 +29,17 @@ def called(name: str, call_id: str = "c1", **arguments: object) -> Words:
     return {"tool_calls": [{"index": 0, "id": call_id, "type": "function", "function": function}]}
 
 
-class SideServer:
+class SideServer(Listener):
     """Streams what the test puts into the queue of a prompt's first word; None ends the answer."""
 
     def __init__(self, script: Script | None = None) -> None:
         self._script = script or self._from_queue
         self.queues: defaultdict[str, asyncio.Queue[Words | None]] = defaultdict(asyncio.Queue)
         self.bodies: list[dict[str, Any]] = []
-        self.url = ""
 
-    async def __aenter__(self) -> SideServer:
-        self._writers: list[asyncio.StreamWriter] = []
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0, limit=2**24)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        await asyncio.sleep(0)
+    @property
+    def url(self) -> str:
+        return f"{super().url}/v1"
 
     def config(self, more: str = "") -> str:
         """A config.toml that makes this server's model the default."""
@@ -75,9 +68,8 @@ class SideServer:
         while (words := await queue.get()) is not None:
             yield words
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.append(writer)
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 length = head.lower().partition("content-length:")[2].partition("\r\n")[0].strip()
@@ -90,7 +82,6 @@ class SideServer:
                 else:
                     await self._answer(json.loads(body), writer)
                 await writer.drain()
-        writer.transport.abort()  # also of a connection that was accepted while the test ended
 
     async def _answer(self, body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         self.bodies.append(body)

@@ -12,48 +12,32 @@ from pathlib import Path
 
 import pytest
 
+from tests.faultserver.listener import Listener
+
 
 @dataclass
-class Canary:
+class Canary(Listener):
     """Counts who comes; a secret that reaches it is lost."""
 
     heard: list[bytes] = field(default_factory=list)
 
-    async def __aenter__(self) -> Canary:
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.heard.append(await reader.read(65536))
-        writer.close()
 
 
 @dataclass
-class ForwardProxy:
+class ForwardProxy(Listener):
     """Takes absolute-form requests and sends them all to one place; ``silent`` takes them and says nothing."""
 
     target: int
     silent: bool = False
     asked: list[str] = field(default_factory=list)
 
-    async def __aenter__(self) -> ForwardProxy:
-        self._writers: list[asyncio.StreamWriter] = []
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
-        self.url = f"http://user:proxy-password@127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
+    @property
+    def url(self) -> str:
+        return f"http://user:proxy-password@127.0.0.1:{self.port}"
 
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        await asyncio.sleep(0)
-
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.append(writer)
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             head = await reader.readuntil(b"\r\n\r\n")
             self.asked.append(head.split(b"\r\n", 1)[0].decode())

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tests.faultserver.listener import Listener
 from tests.faultserver.player import Player, Seen, Step, Stop
 from tests.faultserver.renderers import BILL
 from tui.providers.demo.responses import DemoUsage
@@ -17,7 +18,7 @@ Validator = Callable[[dict[str, object]], str | None]
 
 
 @dataclass
-class FaultServer:
+class FaultServer(Listener):
     scripts: Sequence[Sequence[Step]]
     wire: str = "anthropic"
     validate: Validator | None = None
@@ -33,24 +34,9 @@ class FaultServer:
     seen: list[Seen] = field(default_factory=list)
     connections: int = 0
 
-    async def __aenter__(self) -> FaultServer:
-        self._writers: list[asyncio.StreamWriter] = []
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0, ssl=self.tls, limit=2**22)
-        self.port = self._server.sockets[0].getsockname()[1]
-        scheme = "https" if self.tls else "http"
-        self.url = f"{scheme}://127.0.0.1:{self.port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        await asyncio.sleep(0)
-
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        self._writers.append(writer)
-        with contextlib.suppress(Stop, OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        with contextlib.suppress(Stop, OSError, asyncio.IncompleteReadError):
             while True:
                 seen = await self._request(reader)
                 script = self.scripts[min(len(self.seen), len(self.scripts)) - 1]
@@ -60,7 +46,6 @@ class FaultServer:
                 stem = f"5eed{len(self.seen)}" if self.own_ids else "5eed"
                 model = self._model(seen)
                 await Player(self.wire, reader, writer, seen, stem, self.bill, model).play(script)
-        writer.close()
 
     def _model(self, seen: Seen) -> str:
         named = str(seen.json.get("model") or seen.path.rpartition("/")[2].partition(":")[0])

@@ -11,7 +11,7 @@ from tui.app.branches import Branches
 from tui.app.open_session import OpenSession
 from tui.app.recording_backend import on_the_wire
 from tui.bus import Subscription
-from tui.catalog.model_spec import parse_asked, parse_spec, split_asked
+from tui.catalog.model_spec import parse_change, split_asked
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Stamped
@@ -219,8 +219,4 @@ class ChatService:
             await self._current.choose_level()
 
     def _named(self, name: str) -> ModelSpec:
-        asked = parse_asked(name)
-        if asked is not None:
-            return replace(self._current.spec, asked=asked)
-        spec = parse_spec(name, self._current.program.catalog)
-        return spec if spec.asked is not None else replace(spec, asked=self._current.spec.asked)
+        return parse_change(name, self._current.spec, self._current.program.catalog)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui.app.engine_settings import engine_settings
 from tui.app.open_session import OpenSession, with_level_chosen
-from tui.catalog.model_spec import parse_asked, parse_spec
+from tui.catalog.model_spec import parse_change
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.fast_dataclass import dataclass
@@ -62,7 +61,7 @@ class SideQuestions:
             raise UsageError(f"/ask takes {FEWEST} to {MOST} models, separated by commas.", advice=EXAMPLE)
         if not words:
             raise UsageError("The question is missing.", advice=EXAMPLE)
-        specs = tuple(self._named(name) for name in listed)
+        specs = tuple(parse_change(name, self._current.spec, self._current.program.catalog) for name in listed)
         return Several(question=" ".join(words), specs=specs, is_blind=is_blind)
 
     async def ask_several(self, several: Several) -> Sequence[SideTurn]:
@@ -115,13 +114,6 @@ class SideQuestions:
         sides = await self._current.call(session.ask_aside((TextBlock(text=question.strip()),), answerers))
         self._sessions.update({side.id: session for side in sides})
         return sides
-
-    def _named(self, name: str) -> ModelSpec:
-        asked = parse_asked(name)
-        if asked is not None:
-            return replace(self._current.spec, asked=asked)
-        spec = parse_spec(name, self._current.program.catalog)
-        return spec if spec.asked is not None else replace(spec, asked=self._current.spec.asked)
 
     def _settings(self, spec: ModelSpec) -> EngineSettings:
         """The settings that the session would have with this model and level."""

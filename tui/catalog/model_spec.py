@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import ModelFacts
@@ -68,6 +69,15 @@ def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
             )
         return ModelSpec(provider=provider, model=found.id, asked=asked)
     return _find_without_provider(name, asked, catalog)
+
+
+def parse_change(text: str, current: ModelSpec, catalog: Catalog) -> ModelSpec:
+    """Parse a model or a level alone: a level means the current model, a model the current level."""
+    asked = parse_asked(text)
+    if asked is not None:
+        return replace(current, asked=asked)
+    spec = parse_spec(text, catalog)
+    return spec if spec.asked is not None else replace(spec, asked=current.asked)
 
 
 def _find_without_provider(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:

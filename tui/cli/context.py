@@ -22,6 +22,7 @@ from tui.bootstrap.program import build_program
 from tui.catalog.catalog import effective_quirks
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.prices import cache_savings, current_rates, price_of
+from tui.cli.main import add_set_option
 from tui.cli.user_catalog import print_problem
 from tui.cli.wire.conversation_file import read_conversation
 from tui.cli.wire.encode import RecordedOrigins
@@ -207,14 +208,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--file", type=Path, metavar="FILE", help="a conversation file, as for `ponder wire encode`")
     parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="the model to count for")
     parser.add_argument("--profile", metavar="NAME", help="use the settings of a profile")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="assignments",
-        metavar="KEY=VALUE",
-        help="change a setting, as with /set",
-    )
+    add_set_option(parser)
     parser.add_argument("--draft", default="", metavar="TEXT", help="an unsent prompt to include in the count")
     parser.add_argument(
         "--json",

@@ -281,6 +281,18 @@ def nothing_said() -> argparse.Namespace:
     return cast("argparse.Namespace", given)
 
 
+def add_set_option(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--set``, which may be given several times."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="assignments",
+        metavar="KEY=VALUE",
+        help="change a setting, as with /set",
+    )
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the program without a command."""
     parser.add_argument(
@@ -295,14 +307,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--thinking-budget", metavar="N", help="a number of tokens or a level; replaces the level in NAME"
     )
     parser.add_argument("--profile", metavar="NAME", help="use the settings of a profile")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="assignments",
-        metavar="KEY=VALUE",
-        help="change a setting, as with /set",
-    )
+    add_set_option(parser)
     parser.add_argument("-c", "--continue", action="store_true", dest="go_on", help="continue the last session")
     parser.add_argument("-r", "--resume", metavar="ID", help="continue a session")
     parser.add_argument("--session", metavar="ID", help="with -p: continue this session")

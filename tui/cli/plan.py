@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tui.catalog.facts import ModelFacts
 from tui.catalog.model_spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.catalog.plan import PLAN_KEYS, default_level, plan, plan_options
+from tui.cli.main import add_set_option
 from tui.cli.user_catalog import UserCatalog, print_problem, user_catalog
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
 from tui.domain.format_numbers import count
@@ -37,14 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thinking-budget", metavar="N", help="a number of tokens or a level; replaces the level in NAME"
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="assignments",
-        help="change a setting, as with /set",
-    )
+    add_set_option(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 

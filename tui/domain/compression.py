@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from dataclasses import field
 
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import Origin
+from tui.domain.messages import Message, Origin
 from tui.domain.usage import Usage
 
 
@@ -96,3 +96,19 @@ class SummaryRun:
     """Why the summary was rejected, or the answer interrupted; "" otherwise."""
     aside: bool = False
     """It was no summary but the answer to a side question that was not kept."""
+
+    @classmethod
+    def of(cls, message: Message, turn: str, *, aside: bool = False) -> SummaryRun | None:
+        """The cost of an answer; None if it is not known which model gave it."""
+        if message.origin is None:
+            return None
+        return cls(
+            id=message.id,
+            turn=turn,
+            origin=message.origin,
+            usage=message.usage,
+            seconds=message.seconds,
+            cost=message.cost,
+            failure=(message.interrupted or "") if aside else "",
+            aside=aside,
+        )

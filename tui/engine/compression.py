@@ -233,16 +233,7 @@ class HistoryCompression:
     def _run_of(self, attempt: Attempt, writer: Target, turn: str) -> SummaryRun | None:
         """The cost of a request as far as it is known; None if no usage was reported."""
         message = attempt.message()
-        if message.usage is None or message.origin is None:
-            return None
-        return SummaryRun(
-            id=message.id,
-            turn=turn,
-            origin=message.origin,
-            usage=message.usage,
-            seconds=message.seconds,
-            cost=message.cost,
-        )
+        return None if message.usage is None else SummaryRun.of(message, turn)
 
     def _smaller_request(self, pending: PendingCompression, failure: ProviderError, spent: Spent) -> PendingCompression:
         smaller = self._ports.compressor.smaller(pending)

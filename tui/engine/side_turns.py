@@ -362,13 +362,13 @@ class SideTurns:
         turn = await side.run()
         if joint is not None:
             joint.leave(side.id)
-        runs = tuple(_run_of(message, turn.id) for message in paid_in((turn,)))
+        paid = (SummaryRun.of(message, turn.id, aside=True) for message in paid_in((turn,)))
+        runs = tuple(run for run in paid if run is not None)
         session = self._conversation.session
         for run in runs:
-            if run is not None:
-                self._saver.save_soon(partial(_store_run, session=session, run=run), replaces=f"summary {run.id}")
+            self._saver.save_soon(partial(_store_run, session=session, run=run), replaces=f"summary {run.id}")
         if runs:
-            self._publish(SideAnswersPaid(tuple(run for run in runs if run is not None)))
+            self._publish(SideAnswersPaid(runs))
         if side.keeps:
             await self._keep_or_begin(side)
 
@@ -395,21 +395,6 @@ def is_answered(turn: Turn) -> bool:
     """Whether a model has said anything in this turn."""
     return any(
         message.role is Role.ASSISTANT and message.blocks and not message.superseded for message in turn.messages
-    )
-
-
-def _run_of(message: Message, turn: str) -> SummaryRun | None:
-    if message.origin is None:
-        return None
-    return SummaryRun(
-        id=message.id,
-        turn=turn,
-        origin=message.origin,
-        usage=message.usage,
-        seconds=message.seconds,
-        cost=message.cost,
-        failure=message.interrupted or "",
-        aside=True,
     )
 
 

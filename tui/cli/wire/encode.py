@@ -15,6 +15,7 @@ from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Quirks, Targ
 from tui.catalog.model_spec import parse_spec, split_asked
 from tui.catalog.plan import PLAN_KEYS, default_level
 from tui.catalog.provider_rows import user_provider
+from tui.cli.main import add_set_option
 from tui.cli.user_catalog import known_keys, print_messages, print_problem, user_catalog
 from tui.cli.wire.conversation_file import ConversationFile, RecordedResponse, read_conversation
 from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
@@ -47,14 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a conversation file (JSON)")
     parser.add_argument("--model", required=True, metavar="NAME[/LEVEL]", help="the model to send to")
     parser.add_argument("--provider", metavar="P", help="the model's provider, if the name does not include it")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="assignments",
-        metavar="KEY=VALUE",
-        help="change a setting, as with /set",
-    )
+    add_set_option(parser)
     parser.add_argument("--max-output", type=int, metavar="N", help="the output limit, including thinking")
 
 
