@@ -1,0 +1,1 @@
+"""Draws formulas and diagrams as rows of text; pure."""

@@ -1,0 +1,28 @@
+"""A drawing: rows of text whose parts have roles. Colours are chosen by whoever shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+Measure = Callable[[str], int]
+"""Returns the columns that a text takes on the screen."""
+
+
+class Span(NamedTuple):
+    """A part of a row. Roles are names such as ``label`` or ``edge``; "" is plain text."""
+
+    text: str
+    role: str = ""
+
+
+class Drawing(NamedTuple):
+    rows: tuple[tuple[Span, ...], ...]
+    width: int
+    """Columns of the widest row."""
+    baseline: int = 0
+    """The row that stands on the line of the surrounding text."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join("".join(span.text for span in row).rstrip() for row in self.rows)
