@@ -191,6 +191,19 @@ def test_what_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
     assert {"state", "data"} <= {path.name for path in made}
 
 
+def test_a_folder_that_was_open_to_others_is_closed_before_it_is_used(tmp_path: Path) -> None:
+    for folder in (tmp_path / "ponder", tmp_path / "ponder" / "config"):
+        folder.mkdir()
+        folder.chmod(0o777)
+    done = asked(tmp_path, "-p", "hello", "-m", "demo/fast")
+    assert (done.returncode, "Other users" in done.stderr) == (0, False)
+    assert [path for path in tmp_path.rglob("*") if path.stat().st_mode & 0o077] == []
+    (tmp_path / "ponder" / "holiday.jpg").touch()
+    (tmp_path / "ponder").chmod(0o777)
+    done = asked(tmp_path, "-p", "hello", "-m", "demo/fast")
+    assert f"Other users can write to the folder {tmp_path / 'ponder'}" in done.stderr
+
+
 def test_a_thousand_themes_profiles_and_an_emacs_lock_do_not_hold_up_the_start(tmp_path: Path) -> None:
     themes, profiles = (tmp_path / "ponder" / "config" / name for name in ("themes", "profiles"))
     for folder_ in (themes, profiles):

@@ -18,7 +18,7 @@ from platformdirs.windows import Windows
 
 from tests.patience import PATIENCE_S
 from tui.domain.errors import ConfigError
-from tui.settings.paths import Paths, find_paths
+from tui.settings.paths import Paths, find_paths, protect_folders
 from tui.settings.profiles import Profile, load_profile, profile_names, profile_toml, save_profile
 from tui.settings.user_files import write_atomically
 
@@ -172,3 +172,38 @@ def test_one_folder_for_everything(tmp_path: Path) -> None:
     paths = find_paths({"PONDER_HOME": str(tmp_path)})
     for path in (paths.config_file, paths.database, paths.log_file, paths.profiles, paths.cache):
         assert path.is_relative_to(tmp_path)
+
+
+def mode(folder: Path) -> int:
+    return stat.S_IMODE(folder.stat().st_mode)
+
+
+def test_folders_that_others_could_write_to_are_closed(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for folder in (home, home / "config", home / "state", home / "cache"):
+        folder.mkdir()
+        folder.chmod(0o777)
+    assert protect_folders(find_paths({"PONDER_HOME": str(home)})) == []
+    assert [mode(folder) for folder in (home, home / "config", home / "state", home / "cache")] == [0o700] * 4
+
+
+@pytest.mark.parametrize(("before", "told"), [(0o777, True), (0o1777, True), (0o775, True), (0o755, False)])
+def test_a_shared_folder_stays_shared_and_is_told_if_others_can_write_there(
+    tmp_path: Path, before: int, told: bool
+) -> None:
+    (tmp_path / "something else").touch()
+    tmp_path.chmod(before)
+    problems = [problem.message for problem in protect_folders(find_paths({"PONDER_HOME": str(tmp_path)}))]
+    assert mode(tmp_path) == before
+    assert [f"chmod go-w {tmp_path}" in message for message in problems] == [True] * told
+
+
+def test_the_target_of_a_linked_folder_is_not_changed(tmp_path: Path) -> None:
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "settings").chmod(0o755)
+    (tmp_path / "home").mkdir(mode=0o700)
+    (tmp_path / "home" / "config").symlink_to(tmp_path / "settings")
+    assert protect_folders(find_paths({"PONDER_HOME": str(tmp_path / "home")})) == []
+    assert mode(tmp_path / "settings") == 0o755
+    (tmp_path / "settings").chmod(0o777)
+    assert len(protect_folders(find_paths({"PONDER_HOME": str(tmp_path / "home")}))) == 1

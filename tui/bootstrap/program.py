@@ -23,7 +23,7 @@ from tui.engine.thread import EngineThread
 from tui.providers.keys import Keys
 from tui.settings.config_file import ConfigFile, located, read_config
 from tui.settings.layers import Layer, Layers
-from tui.settings.paths import Paths, find_paths
+from tui.settings.paths import Paths, find_paths, protect_folders
 from tui.settings.schema import parse
 from tui.settings.user_files import may_exist
 from tui.tools.lazy_toolbox import LazyToolbox
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Program:
     """Build all parts. An invalid config.toml becomes a problem of the program; an invalid command line raises."""
     paths = find_paths(environment)
+    unprotected = protect_folders(paths)
     config = read_config(paths.config_file)
     catalog, wrong = users_catalog(packaged_catalog(), config.tables, environment, file=paths.config_file.name)
-    problems = [*config.problems, *(located(paths.config_file, problem) for problem in wrong)]
+    problems = [*unprotected, *config.problems, *(located(paths.config_file, problem) for problem in wrong)]
     layers = Layers().with_layer(Layer.CONFIG, config.values)
     remembered = None
     if not options.headless:  # a run without a screen has no saved display settings

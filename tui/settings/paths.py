@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
-from tui.settings.user_files import with_home
+from tui.settings.user_files import close_to_others, with_home
 
 NO_HOME = Path(os.devnull) / "ponder"
 """All folders of a user without a home: nothing can be there. A relative path would be one in the current folder."""
@@ -22,6 +23,8 @@ class Paths:
     data: Path
     state: Path
     cache: Path
+    home: Path | None = None
+    """The folder of all four, if ``PONDER_HOME`` names it."""
 
     @property
     def config_file(self) -> Path:
@@ -79,7 +82,7 @@ def find_paths(environment: Mapping[str, str]) -> Paths:
         root = with_home(Path(home))
         with suppress(OSError):  # the current folder may be gone
             root = root.absolute()
-        return Paths(config=root / "config", data=root / "data", state=root / "state", cache=root / "cache")
+        return Paths(config=root / "config", data=root / "data", state=root / "state", cache=root / "cache", home=root)
     import platformdirs  # import takes 2 ms; not needed with PONDER_HOME
 
     places = platformdirs.PlatformDirs("ponder", appauthor=False)
@@ -92,3 +95,21 @@ def find_paths(environment: Mapping[str, str]) -> Paths:
         )
     except RuntimeError:  # HOME is not set, and the system does not know the user
         return Paths(config=NO_HOME, data=NO_HOME, state=NO_HOME, cache=NO_HOME)
+
+
+def protect_folders(paths: Paths) -> list[ConfigError]:
+    """Close the folders that exist to other users. Returns a problem for each that others can still change.
+
+    Whoever can write there can replace the settings, and with them the host that a key is sent to. A ``PONDER_HOME``
+    that holds other things as well is left as it is, as it may be shared on purpose.
+    """
+    folders = list(dict.fromkeys((paths.config, paths.data, paths.state, paths.cache)))
+    still_open = [folder for folder in folders if not close_to_others(folder)]
+    if paths.home is not None and not close_to_others(paths.home, holding_only={folder.name for folder in folders}):
+        still_open.insert(0, paths.home)
+    return [
+        ConfigError(
+            f"Other users can write to the folder {folder}, and so replace your settings. Run: chmod go-w {folder}"
+        )
+        for folder in still_open
+    ]

@@ -12,7 +12,8 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -162,6 +163,27 @@ def make_private_folder(folder: Path, *, tighten: bool = False) -> None:
     if folder.parent != folder:
         make_private_folder(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def close_to_others(folder: Path, *, holding_only: Container[str] | None = None) -> bool:
+    """Make a folder private, unless it holds anything else than what is named. False if others can still write there.
+
+    A link is not followed for this: its folder has another purpose.
+    """
+    if os.name != "posix":
+        return True
+    try:
+        status = folder.stat()
+        if not stat.S_ISDIR(status.st_mode) or not status.st_mode & 0o077:
+            return True
+        with suppress(OSError):
+            ours = status.st_uid == os.geteuid() and not folder.is_symlink()
+            if ours and (holding_only is None or all(entry.name in holding_only for entry in folder.iterdir())):
+                folder.chmod(0o700)
+                return True
+    except OSError:
+        return True  # nothing there, or the reader of its files says what is wrong
+    return not status.st_mode & 0o022
 
 
 def refuse_irregular(path: Path) -> None:
