@@ -138,6 +138,26 @@ async def test_a_kept_answer_is_a_branch_beside_what_follows(tmp_path: Path) -> 
         assert row.cost == pytest.approx(server.dollars, abs=1e-9)
 
 
+async def test_a_kept_answer_does_not_become_the_path_when_the_user_comes_back_to_it(tmp_path: Path) -> None:
+    async with BillingServer((0, 0, 0)) as server:
+        started = prepare(tmp_path, server)
+        async with screen(tmp_path, **started) as s:
+            session = s.house.current.session_id
+            await s.ask("Why? " * 10)
+            path = [turn.id for turn in s.house.view().turns]
+            await aside(s, "What else?")
+            await answered(s)
+            await s.pilot.press("k")
+            await s.until_toast("Kept as a branch")
+            await closed(s)
+            await s.enter("/retry")
+            await until(s.pilot, lambda: [turn.id for turn in s.house.view().turns] not in ([], path))
+            await s.enter("/branch previous")
+            await until(s.pilot, lambda: [turn.id for turn in s.house.view().turns] == path)
+        async with screen(tmp_path, reopen=session, **started) as s:
+            assert [turn.id for turn in s.house.view().turns] == path
+
+
 async def test_in_a_new_session_the_kept_answer_is_the_first_turn(tmp_path: Path) -> None:
     async with BillingServer((0, 0)) as server, screen(tmp_path, **prepare(tmp_path, server)) as s:
         await aside(s, "What is it?")

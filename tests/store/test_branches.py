@@ -38,6 +38,26 @@ async def test_branches_are_flipped_to_where_they_were_left(stage: Stage) -> Non
     assert forth.turns == (a_turn(1), a_turn(4), a_turn(5))
 
 
+@pytest.mark.parametrize("after", ["t1", "t2"])
+async def test_a_kept_side_answer_is_never_followed(stage: Stage, after: str) -> None:
+    await stage.keep("s", a_turn(1), a_turn(2))
+    await stage.journal.turn_kept("s", a_turn(3), after)
+    await stage.journal.history_replaced("s", ())
+    await stage.keep("s", a_turn(4))
+    back = await stage.conversations.activate("s", "t1")
+    assert [turn.id for turn in back.turns] == await path_of(stage) == ["t1", "t2"]
+    kept = await stage.conversations.activate("s", "t3")
+    assert [turn.id for turn in kept.turns] == (["t1", "t3"] if after == "t1" else ["t1", "t2", "t3"])
+
+
+async def test_a_branch_that_was_cut_is_flipped_to_its_end(stage: Stage) -> None:
+    await with_a_retry(stage)
+    await stage.journal.history_replaced("s", (a_turn(1), a_turn(4)))
+    await stage.conversations.activate("s", "t2")
+    forth = await stage.conversations.activate("s", "t4")
+    assert forth.turns == (a_turn(1), a_turn(4))
+
+
 async def test_a_prompt_after_a_flip_goes_on_there(stage: Stage) -> None:
     await with_a_retry(stage)
     await stage.conversations.activate("s", "t2")

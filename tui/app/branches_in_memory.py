@@ -37,6 +37,7 @@ class BranchesInMemory:
             self.add(turn, before)
             self._chosen[before] = turn.id
             before = turn.id
+        self._chosen.pop(before, None)  # the branch is left here until a turn follows
         self.path = list(path)
 
     def others(self) -> list[Turn]:
@@ -54,13 +55,9 @@ class BranchesInMemory:
         path = [self._turns[turn_id]]
         while (before := self._parents[path[0].id]) is not None:
             path.insert(0, self._turns[before])
-        while (after := self._follower(path[-1].id)) is not None:
+        while (after := self._chosen.get(path[-1].id)) is not None:
             path.append(self._turns[after])
         self.replace(path)
-
-    def _follower(self, turn_id: str) -> str | None:
-        found = [name for name, parent in self._parents.items() if parent == turn_id]
-        return self._chosen.get(turn_id) or (found[-1] if found else None)
 
     def tree(self) -> list[TurnInfo]:
         """All turns as rows of the tree."""

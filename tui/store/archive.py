@@ -33,7 +33,7 @@ from tui.store.codec import (
 )
 from tui.store.export import ExportParts
 from tui.store.sessions import LAST_DATE
-from tui.store.turns import TurnPosition, close_turn, head_of, names_of, path_to, set_head, write_objects
+from tui.store.turns import TurnPosition, close_turn, head_of, names_of, path_to, set_path, write_objects
 
 FORMAT = "ponder-session"
 VERSION = 1
@@ -285,7 +285,7 @@ def store(connection: sqlite3.Connection, archived: ArchivedSession, identity: s
             write_objects(connection, TurnPosition(session, number, message.created or created), head, message.blocks)
         close_turn(connection, session, number)
     path = path_to(connection, numbers.get(archived.head or ""))
-    set_head(connection, session, path[-1] if path else None, len(path))
+    set_path(connection, session, path)
     if archived.view is not None:
         summaries.set_view(connection, session, summaries.view_from(archived.view))
     for run in archived.summaries:

@@ -95,7 +95,10 @@ _MENDING = (
     )
     WHERE parent IS NOT NULL AND (parent NOT IN (SELECT seq FROM turn) OR parent >= seq) OR id = 'recovered-' || seq
     """,
-    "UPDATE turn SET chosen = NULL WHERE chosen NOT IN (SELECT seq FROM turn)",
+    """
+    UPDATE turn SET chosen = (SELECT max(after.seq) FROM turn AS after WHERE after.parent = turn.seq)
+    WHERE chosen NOT IN (SELECT seq FROM turn)
+    """,
     """
     UPDATE session SET head = (SELECT max(seq) FROM turn WHERE turn.session = session.seq)
     WHERE head IS NULL OR head NOT IN (SELECT seq FROM turn)

@@ -354,9 +354,10 @@ def add_turn(connection: sqlite3.Connection, session: int, parent: int | None, t
 
 
 def set_head(connection: sqlite3.Connection, session: int, head: int | None, turns: int) -> None:
-    """Set the end of the active path."""
+    """Set the end of the active path, which is where the branch is left until a turn follows."""
     connection.execute("UPDATE session SET head = ?, turns = ? WHERE seq = ?", (head, turns, session))
     if head is not None:
+        connection.execute("UPDATE turn SET chosen = NULL WHERE seq = ?", (head,))
         connection.execute(
             "UPDATE turn SET chosen = ? WHERE seq = (SELECT parent FROM turn WHERE seq = ?)", (head, head)
         )
@@ -406,16 +407,22 @@ def activate(connection: sqlite3.Connection, session: int, turn: str) -> list[in
         seen.add(follower)
         last = follower
     path = above + below
-    for before, after in pairwise(path):
-        connection.execute("UPDATE turn SET chosen = ? WHERE seq = ?", (after, before))
-    set_head(connection, session, last, len(path))
+    set_path(connection, session, path)
     return path
 
 
+def set_path(connection: sqlite3.Connection, session: int, path: Sequence[int]) -> None:
+    """Make this the active path."""
+    for before, after in pairwise(path):
+        connection.execute("UPDATE turn SET chosen = ? WHERE seq = ?", (after, before))
+    set_head(connection, session, path[-1] if path else None, len(path))
+
+
 def _follower(connection: sqlite3.Connection, turn: int) -> int | None:
+    """The turn that followed on the path; a side answer that was kept is a child, but never was on it."""
     row = connection.execute(
-        "SELECT child.seq FROM turn child JOIN turn ON turn.seq = child.parent WHERE turn.seq = ?"
-        " ORDER BY child.seq = turn.chosen DESC, child.seq DESC LIMIT 1",
+        "SELECT child.seq FROM turn child JOIN turn ON turn.seq = child.parent AND child.seq = turn.chosen"
+        " WHERE turn.seq = ?",
         (turn,),
     ).fetchone()
     return None if row is None else int(row[0])
