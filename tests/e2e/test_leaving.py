@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pty
 import select
 import shlex
 import signal
+import subprocess
 import sys
 import termios
 import threading
@@ -117,6 +119,28 @@ def test_a_signal_while_the_terminal_reads_nothing_still_ends_the_program(tmp_pa
         assert terminal.is_on(ALTERNATE)
         terminal.exit_code()
         assert terminal.is_clean
+
+
+@pytest.mark.parametrize("way", ["key", "signal"])
+def test_a_key_command_that_waits_for_its_user_does_not_delay_the_end(tmp_path: Path, way: str) -> None:
+    started = tmp_path / "started"
+    config = Path(environment(tmp_path)["PONDER_HOME"]) / "config"
+    config.mkdir(parents=True)
+    vault = f"touch {shlex.quote(str(started))}; sleep 100 & wait"
+    command = json.dumps(["sh", "-c", vault])
+    (config / "config.toml").write_text(f"[providers.anthropic]\nkey_command = {command}\n", "utf-8")
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux, [*PONDER, "-m", "anthropic/claude-sonnet-4-5"])
+        tmux.line("Hello")
+        tmux.until(started.exists, "the command runs")
+        if way == "key":
+            tmux.keys("C-q")
+            tmux.wait_for("stop and quit")
+            tmux.keys("Enter")
+        else:
+            tmux.signal(signal.SIGTERM)
+        _back_in_the_shell(tmux, 0 if way == "key" else 128 + signal.SIGTERM)
+    assert not subprocess.run(["pgrep", "-f", str(started)], capture_output=True, check=False).stdout
 
 
 def test_ctrl_z_and_fg_bring_back_a_painted_screen(tmp_path: Path) -> None:

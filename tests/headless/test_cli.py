@@ -314,6 +314,20 @@ def test_stdin_is_context_whatever_bytes_it_holds(environment: dict[str, str]) -
     assert [part["text"][:6] for part in sent] == ["caf\ufffd \ufffd", "What i"]
 
 
+def test_a_command_in_the_configuration_prints_the_key(environment: dict[str, str]) -> None:
+    with serving(Claudelike) as (url, server):
+        _configure(environment, f'wire = "anthropic"\nbase_url = "{url}"\nkey_command = "printenv THE_VAULT"')
+        environment["THE_VAULT"] = environment["MY_KEY"]
+        done = _ponder(environment, "-p", "Hello", "-m", "mine/m")
+        listed = _ponder(environment, "auth", "list")
+        del environment["THE_VAULT"]
+        failed = _ponder(environment, "-p", "Hello", "-m", "mine/m")
+    assert (done.returncode, done.stdout, len(server.seen)) == (0, b"Fine, then.\n", 1)
+    assert (listed.returncode, listed.stdout.split()) == (0, [b"mine", b"key_command"])
+    assert (failed.returncode, failed.stdout) == (3, b"")
+    assert b"The command for the key of mine, `printenv THE_VAULT`, failed with exit code 1." in failed.stderr
+
+
 def test_without_a_question_stdin_is_the_question(environment: dict[str, str]) -> None:
     done = _ponder(environment, "-p", "-m", "demo/fast", "--json", stdin="Grüße".encode())
     assert (done.returncode, json.loads(done.stdout)["thinking"][:24]) == (0, 'The user says: "Grüße".\n')

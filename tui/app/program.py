@@ -93,6 +93,7 @@ class Program:
 
     def close(self) -> None:
         """Close connections, stop the engine, and save state and calibration."""
+        self.keys.stop_commands()
         self.user_state.close()
         if self.remembered is not None:
             self.remembered.close()

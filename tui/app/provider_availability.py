@@ -24,10 +24,10 @@ FIRST = ("anthropic", "openai", "google", "openrouter")
 class ProviderAvailability:
     """Keys and local servers found so far. Searched at the start and again after a key is saved."""
 
-    def __init__(self, program: Program, *, key_command: str = "/key") -> None:
-        """``key_command`` is the command that messages name for setting a key."""
+    def __init__(self, program: Program, *, set_key_command: str = "/key") -> None:
+        """``set_key_command`` is the command that messages name for setting a key."""
         self._program = program
-        self._key_command = key_command
+        self._set_key_command = set_key_command
         self._sources: dict[str, str] = {}
         self._problems: dict[str, str] = {}
         self._servers: dict[str, tuple[str, ...]] = {}
@@ -37,7 +37,8 @@ class ProviderAvailability:
         for provider in self._program.catalog.providers().values():
             if provider.auth is AuthStyle.NONE or provider.id == "demo":
                 continue
-            if not stored and not any(self._program.environment.get(name) for name in provider.key_env):
+            at_hand = provider.key_command or any(self._program.environment.get(name) for name in provider.key_env)
+            if not stored and not at_hand:
                 continue
             self.look_for_key(provider)
 
@@ -55,12 +56,12 @@ class ProviderAvailability:
     def look_for_key(self, provider: ProviderFacts) -> None:
         """Look up the key of one provider (slow: call it in a thread)."""
         try:
-            found = self._program.keys.find(provider)
+            source = self._program.keys.source(provider)
         except PonderError as problem:
             self._problems[provider.id] = problem.message
             return
-        if found is not None:
-            self._sources[provider.id] = found.source
+        if source:
+            self._sources[provider.id] = source
 
     async def look_for_servers(self) -> None:
         """Search for model servers on this machine."""
@@ -87,7 +88,7 @@ class ProviderAvailability:
             return "not running"
         if provider.auth is AuthStyle.NONE or provider.key_optional:
             return ""
-        return f"no key: {self._key_command} {provider.id}"
+        return f"no key: {self._set_key_command} {provider.id}"
 
     def with_keys(self) -> list[ProviderFacts]:
         """Providers with a key."""
@@ -137,7 +138,7 @@ class ProviderAvailability:
                 if all(row.detail != detail for row in found):  # an unreadable file is listed once, not per provider
                     found.append(_row(provider, detail, None))
             elif provider.id in FIRST:
-                found.append(_row(provider, f"no key: {self._key_command} {provider.id}", None))
+                found.append(_row(provider, f"no key: {self._set_key_command} {provider.id}", None))
         return sorted(found, key=lambda row: not row.ready)
 
     def others(self) -> dict[str, list[str]]:

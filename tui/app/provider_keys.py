@@ -100,6 +100,6 @@ def _elsewhere(program: Program, target: Target) -> Iterator[tuple[str, str, boo
 
 def _has_key(program: Program, provider: str) -> bool:
     try:
-        return program.keys.find(program.catalog.provider(provider)) is not None
+        return bool(program.keys.source(program.catalog.provider(provider)))
     except PonderError:
         return False

@@ -260,6 +260,8 @@ class ProviderFacts:
     base_url: str
     auth: AuthStyle
     key_env: tuple[str, ...] = ()
+    key_command: tuple[str, ...] = ()
+    """The words of a command that prints the key."""
     key_optional: bool = False
     local: bool = False
     """The server is on loopback and is detected by its port."""

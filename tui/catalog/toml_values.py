@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import cast
 
 from tui.domain.errors import ConfigError
 
@@ -66,6 +67,23 @@ def is_table(value: object) -> bool:
 def is_texts(value: object) -> bool:
     """A list of strings."""
     return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+def is_command(value: object) -> bool:
+    """A command: a string, or a list of its words."""
+    return bool(value) and (is_texts(value) or isinstance(value, str)) and bool(command_words(value))
+
+
+def command_words(value: object) -> tuple[str, ...]:
+    """Return the words of a command, cut as a shell would cut them but without running one; () if that fails."""
+    if not isinstance(value, str):
+        return tuple(cast("list[str]", value))
+    import shlex
+
+    try:
+        return tuple(shlex.split(value))
+    except ValueError:
+        return ()
 
 
 def is_text_table(value: object) -> bool:

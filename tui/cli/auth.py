@@ -102,13 +102,14 @@ def _list(keys: Keys, catalog: Catalog) -> int:
     problems: dict[str, None] = {}
     for provider in catalog.providers().values():
         try:
-            key = keys.find(provider)
+            source, key = keys.source(provider), keys.find(provider)
         except PonderError as error:
             problems[error.message] = None
             continue
-        if key is not None:
+        if source:
             found = True
-            print(f"{provider.id:<14} {key.secret!s:<8} {key.source}")
+            shown = "" if key is None else str(key.secret)
+            print(f"{provider.id:<14} {shown:<8} {source}")
     for problem in problems:  # report an unreadable file once, not for every provider
         print_messages(f"ponder: {problem}")
     if not found and not problems:

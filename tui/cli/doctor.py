@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _report() -> str:
     program = build_program(os.environ, LaunchOptions())
-    availability = ProviderAvailability(program, key_command="ponder auth set")
+    availability = ProviderAvailability(program, set_key_command="ponder auth set")
     availability.look_for_keys(stored=False)
     storage = InMemorySessions()
     current = OpenSession(program, storage, interactive=False)

@@ -75,7 +75,7 @@ def _is_open(provider: ProviderFacts, keys: Keys) -> bool:
     if provider.auth is AuthStyle.NONE or provider.key_optional:
         return True
     try:
-        return keys.find(provider) is not None
+        return bool(keys.source(provider))
     except PonderError:
         return False
 

@@ -1,4 +1,4 @@
-"""Finds a provider's key in environment, keyring or credentials file. A saved key is sent only to its own host."""
+"""Finds keys in environment, command, keyring or credentials file. A saved key is sent only to its own host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
@@ -22,6 +22,9 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
 from tui.providers.redaction import Redactor, Secret
 from tui.settings.user_files import parse_user_toml, read_user_text, write_atomically
+
+if TYPE_CHECKING:
+    from tui.providers.key_command import KeyCommands
 
 KEYRING_SERVICE = "ponder"
 KEYRING_LIMIT_S = 2.0
@@ -202,6 +205,7 @@ class KeyLocation(StrEnum):
     """Where a key was found."""
 
     ENVIRONMENT = "environment"
+    COMMAND = "key_command"
     KEYRING = "keyring"
     FILE = "credentials file"
     UNSAVED = "memory"
@@ -240,6 +244,10 @@ def host_of(base_url: str) -> str:
     return host if port in (None, 443, 80) else f"{host}:{port}"
 
 
+def _place(provider: ProviderFacts) -> tuple[str, str]:
+    return provider.id, host_of(provider.base_url)
+
+
 class Keys:
     """Finds, saves and removes keys. The methods block (keyring, file): call them in a thread."""
 
@@ -255,31 +263,58 @@ class Keys:
         self._environ = os.environ if environ is None else environ
         self._keyring = Keyring() if use_keyring else None
         self._found: dict[tuple[str, str], FoundKey | None] = {}
+        self._commands: dict[tuple[str, str], tuple[str, ...]] = {}
+        """The commands of providers whose keys come from one, by provider and host."""
+        self._command_lock = threading.Lock()
+        """Two requests at the same time run the command once: it may ask the user."""
+        self._runner: KeyCommands | None = None
         self.redactor = Redactor() if redactor is None else redactor
 
     def find(self, provider: ProviderFacts) -> FoundKey | None:
-        """Return the provider's key, or None if there is none or none is needed. The result is cached."""
+        """Return the provider's key, or None if there is none or none is needed. The result is cached.
+
+        A ``key_command`` is not run: it may ask the user, so only a request runs it (``require``).
+        """
         if provider.auth is AuthStyle.NONE:
             return None
-        cached = (provider.id, host_of(provider.base_url))
-        if cached not in self._found:
-            found = self._from_environment(provider) or self._saved(provider)
+        place = _place(provider)
+        if place not in self._found:
+            found = self._from_environment(provider)
+            if found is None and provider.key_command:
+                self._commands[place] = provider.key_command
+                return None
+            found = found or self._saved(provider)
             if found is not None:
                 self.redactor.remember(found.secret)
-            self._found[cached] = found
-        return self._found[cached]
+            self._found[place] = found
+        return self._found[place]
+
+    def source(self, provider: ProviderFacts) -> str:
+        """Where the provider's key comes from, also if its command did not run yet; "" if there is no key."""
+        found = self.find(provider)
+        if found is not None:
+            return found.source
+        return KeyLocation.COMMAND.value if _place(provider) in self._commands else ""
 
     def account(self, provider_id: str, base_url: str) -> str:
-        """Return a hash that identifies the account without revealing the key; "" if no key was found yet."""
-        found = self._found.get((provider_id, host_of(base_url)))
-        if found is None:
+        """Return a hash that identifies the account without revealing the key; "" if no key was found yet.
+
+        A command stands for its account: the key that it prints may be a new one every hour.
+        """
+        place = (provider_id, host_of(base_url))
+        command, found = self._commands.get(place), self._found.get(place)
+        if command is not None:
+            told = "\0".join(command)
+        elif found is not None:
+            told = found.secret.reveal()
+        else:
             return ""
-        return hashlib.sha256(b"ponder account " + found.secret.reveal().encode()).hexdigest()[:8]
+        return hashlib.sha256(b"ponder account " + told.encode()).hexdigest()[:8]
 
     def reread(self, provider: ProviderFacts) -> FoundKey | None:
         """Read the key again, because it may have been replaced since the last lookup."""
-        self._found.pop((provider.id, host_of(provider.base_url)), None)
-        return self.find(provider)
+        self._found.pop(_place(provider), None)
+        return self.find(provider) or self._from_command(provider)
 
     def with_variables(self, provider: ProviderFacts) -> ProviderFacts:
         """Return the provider with ``${NAME}`` in its headers replaced; the values are registered as secrets."""
@@ -303,7 +338,7 @@ class Keys:
 
     def require(self, provider: ProviderFacts) -> FoundKey | None:
         """Return the key like ``find``; raises ProviderError(NO_KEY) if a required key is missing."""
-        found = self.find(provider)
+        found = self.find(provider) or self._from_command(provider)
         if found is None and provider.auth is not AuthStyle.NONE and not provider.key_optional:
             found = self.reread(provider)  # it may have been saved meanwhile from another terminal
             if found is None:
@@ -321,6 +356,37 @@ class Keys:
                     ) from None
                 return FoundKey(secret=secret, location=KeyLocation.ENVIRONMENT, source=f"environment {name}")
         return None
+
+    def _from_command(self, provider: ProviderFacts) -> FoundKey | None:
+        """Run the provider's command, if it has one; raises ProviderError(NO_KEY) if that gives no key."""
+        place = _place(provider)
+        if place not in self._commands:
+            return None
+        with self._command_lock:
+            if place not in self._found:
+                line = self._key_commands().output(provider)
+                try:
+                    secret = checked_key(line)
+                except ConfigError as error:
+                    raise ProviderError(
+                        ErrorKind.NO_KEY, f"`key_command` of {provider.title} printed no valid key. {error.message}"
+                    ) from None
+                self.redactor.remember(secret)
+                location = KeyLocation.COMMAND
+                self._found[place] = FoundKey(secret=secret, location=location, source=location.value)
+            return self._found[place]
+
+    def _key_commands(self) -> KeyCommands:
+        if self._runner is None:
+            from tui.providers.key_command import KeyCommands
+
+            self._runner = KeyCommands()
+        return self._runner
+
+    def stop_commands(self) -> None:
+        """End the commands that run, before the program ends."""
+        if self._runner is not None:
+            self._runner.stop()
 
     def _saved(self, provider: ProviderFacts) -> FoundKey | None:
         host = host_of(provider.base_url)
@@ -351,6 +417,10 @@ class Keys:
     def save(self, provider: ProviderFacts, text: str) -> KeyLocation:
         """Save a key for this provider's current host, in the keyring or, without one, in the credentials file."""
         secret, host = checked_key(text), host_of(provider.base_url)
+        if provider.key_command:
+            raise ConfigError(
+                f"The key of {provider.title} comes from `key_command` in `config.toml`; a saved key would not be used."
+            )
         self.redactor.remember(secret)
         in_keyring = self._keyring is not None and self._keyring.put(provider.id, host, secret)
         self._file.put(SavedKey(provider=provider.id, host=host, key=None if in_keyring else secret))
@@ -361,8 +431,9 @@ class Keys:
         """Use a key until the program ends, without saving it."""
         secret = checked_key(text)
         self.redactor.remember(secret)
-        cached = (provider.id, host_of(provider.base_url))
-        self._found[cached] = FoundKey(secret=secret, location=KeyLocation.UNSAVED, source="typed in, not saved")
+        place = _place(provider)
+        self._commands.pop(place, None)
+        self._found[place] = FoundKey(secret=secret, location=KeyLocation.UNSAVED, source="typed in, not saved")
 
     def forget(self, provider_id: str) -> bool:
         """Remove the saved key of a provider; returns whether there was one."""

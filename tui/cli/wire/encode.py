@@ -236,6 +236,6 @@ def _as_asked(provider: ProviderFacts) -> ProviderFacts:
 
 def _has_key(provider: ProviderFacts) -> bool:
     try:
-        return Keys(find_paths(os.environ).credentials_file).find(provider) is not None
+        return bool(Keys(find_paths(os.environ).credentials_file).source(provider))
     except PonderError:
         return False
