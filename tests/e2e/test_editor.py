@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.terminal import ALTERNATE, Terminal, environment
 
-CTRL_C, CTRL_G, CTRL_Q = b"\x03", b"\x07", b"\x11"
+CTRL_C, CTRL_G, CTRL_Q, UP = b"\x03", b"\x07", b"\x11", b"\x1b[A"
 
 
 def script(path: Path, body: str) -> None:
@@ -72,3 +75,51 @@ def test_what_is_too_large_for_the_composer_stays_in_its_file(tmp_path: Path) ->
         script(editor, 'head -c 900000 /dev/zero | tr "\\0" x > "$1"')
         edit(terminal, "900,000 characters")
         assert terminal.is_on(ALTERNATE)
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, None], ids=["term", "hup", "closed window"])
+@pytest.mark.parametrize("saving", ["before", "at its end"])
+def test_what_the_editor_saved_outlives_the_end_of_ponder(
+    tmp_path: Path, end: signal.Signals | None, saving: str
+) -> None:
+    editor, temporary = tmp_path / "editor", tmp_path / "tmp"
+    temporary.mkdir()
+    save = 'printf "half a thought" > "$1"'
+    script(editor, save if saving == "before" else f"trap '{save}.save; exit' HUP")
+    with editor.open("a", encoding="utf-8") as file:
+        file.write(f"touch {tmp_path}/open; while :; do sleep 0.01; done\n")
+    surroundings = environment(tmp_path, EDITOR=str(editor), TMPDIR=str(temporary))
+    with Terminal([sys.executable, "-m", "tui", "-m", "demo/fast"], surroundings) as terminal:
+        terminal.wait_for("Write a message")
+        terminal.type("my words")
+        terminal.wait_for("my words")
+        terminal.type(CTRL_G)
+        terminal.until((tmp_path / "open").exists, "the editor")
+        if end is None:
+            terminal.close()
+            assert terminal.exit_code() == 128 + signal.SIGHUP
+        else:
+            terminal.signal(end)
+            assert terminal.exit_code() == 128 + end
+            assert terminal.is_clean
+    assert list(temporary.iterdir()) == []
+    with Terminal([sys.executable, "-m", "tui", "-m", "demo/fast"], surroundings) as terminal:
+        terminal.wait_for("Write a message")
+        terminal.type(UP)
+        terminal.wait_for("❯ half a thought")
+
+
+def test_a_swap_file_of_the_editor_is_left_where_the_log_says(tmp_path: Path) -> None:
+    editor, temporary = tmp_path / "editor", tmp_path / "tmp"
+    temporary.mkdir()
+    script(editor, f'touch "$(dirname "$1")/.draft.md.swp"; touch {tmp_path}/open; while :; do sleep 0.01; done')
+    surroundings = environment(tmp_path, EDITOR=str(editor), TMPDIR=str(temporary))
+    with Terminal([sys.executable, "-m", "tui", "-m", "demo/fast"], surroundings) as terminal:
+        terminal.wait_for("Write a message")
+        terminal.type(CTRL_G)
+        terminal.until((tmp_path / "open").exists, "the editor")
+        terminal.signal(signal.SIGTERM)
+        assert terminal.exit_code() == 128 + signal.SIGTERM
+    [folder] = temporary.iterdir()
+    assert {path.name for path in folder.iterdir()} == {"draft.md", ".draft.md.swp"}
+    assert str(folder) in (tmp_path / "ponder" / "state" / "ponder.log").read_text(encoding="utf-8")

@@ -90,28 +90,30 @@ class Editing:
                 "The editor needs a file, and nothing of this conversation is written to one.",
                 advice="ctrl+j breaks the line in the composer.",
             )
-        from tui.ui.input.external_editor import editor_command, read_draft, run_editor
+        from tui.ui.input.external_editor import EditedDraft, edit_file, editor_command
 
+        shutdown = self._app.shutdown
+        is_ending = shutdown.is_requested if shutdown is not None else lambda: False
         command = editor_command(os.environ)
         composer = self._app.chat.composer
         folder = Path(tempfile.mkdtemp(prefix="ponder-"))
         path = folder / "draft.md"
-        is_kept = False
+        edited = EditedDraft()
         try:
             await asyncio.to_thread(path.write_text, composer.chips.written_out(composer.text), "utf-8")
             with self._app.suspend():  # an exception in this block would leave the screen suspended
-                failure = run_editor(command, path)
-            if failure is not None:
-                raise UsageError(f"`{command[0]}` cannot be run: {failure.strerror}.", advice="The draft is unchanged.")
-            composer.edited(await asyncio.to_thread(read_draft, path))
+                edited = edit_file(command, path, is_ending)
+                if edited.text is not None:  # now: the loop of a program that ends does not come back here
+                    composer.edited(edited.text)
         except OSError as error:
-            is_kept = await asyncio.to_thread(path.is_file)
-            where = f"Your text is in {path}." if is_kept else "The draft is unchanged."
-            raise UsageError(f"The edited draft cannot be read: {error.strerror}.", advice=where) from None
+            told = f"The draft cannot be written to {path}: {error.strerror}."
+            raise UsageError(told, advice="It is unchanged.") from None
         finally:
-            if not is_kept:
+            if not edited.is_kept:
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
             self._app.refresh(layout=True)
+        if edited.problem is not None:
+            raise edited.problem
 
 
 class FindSteps:

@@ -75,6 +75,10 @@ class Shutdown:
         if self._code is not None:  # a signal came before
             leave(self._code)
 
+    def is_requested(self) -> bool:
+        """Whether the program is to end."""
+        return self._code is not None
+
     def leave_if_signalled(self) -> None:
         """Between two steps of the start: end it if a signal came."""
         if self._code is not None:
