@@ -67,6 +67,11 @@ class Paths:
         return self.data / "sessions.db"
 
     @property
+    def models(self) -> Path:
+        """Models that were downloaded or added."""
+        return self.data / "models"
+
+    @property
     def log_file(self) -> Path:
         """The error log, for bug reports."""
         return self.state / "ponder.log"
