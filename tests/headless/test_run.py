@@ -160,6 +160,7 @@ def test_json_is_one_object(engine: EngineThread) -> None:
         "summaries": [],
         "warnings": [],
         "finish": "stop",
+        "answered_early": False,
         "session": "s",
         "turn": "id0",
         "error": None,
@@ -186,6 +187,27 @@ def test_json_lines_are_events_and_the_result_last(engine: EngineThread) -> None
     ]
     assert lines[-1]["answer"] == "3"
     assert next(line for line in lines if line["type"] == "tool_finished")["text"] == "3"
+
+
+def test_json_lines_say_that_the_answer_was_had_early(engine: EngineThread) -> None:
+    thinks: Script = [ResponseStarted("m", "r"), *thought("Hm")[:2], HANG]
+    session = _session([thinks, answer("Now")])
+
+    class Impatient(io.StringIO):
+        def write(self, text: str) -> int:
+            if '"type": "thinking"' in text:
+                engine.call(session.answer_now(()))
+            return super().write(text)
+
+    out, options = Impatient(), HeadlessOptions(prompt="Hi", output=OutputFormat.JSONL)
+    assert run_headless(engine, session, options, out=out, err=io.StringIO()) == 0
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    messages = [line for line in lines if line["type"] == "message" and line["role"] == "assistant"]
+    assert [(line["superseded"], line["answered_early"], line["text"]) for line in messages] == [
+        (True, False, ""),
+        (False, True, "Now"),
+    ]
+    assert (lines[-1]["answer"], lines[-1]["answered_early"]) == ("Now", True)
 
 
 def test_an_emoji_cut_in_two_by_the_stream_arrives_whole(engine: EngineThread) -> None:

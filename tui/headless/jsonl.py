@@ -149,6 +149,7 @@ def _line(event: AppEvent) -> Line | None:
                 "text": text_of(message),
                 "finish": finish,
                 "usage": usage_object(message.usage),
+                "answered_early": message.answered_early,
             }
         case _:
             return _aside(event)

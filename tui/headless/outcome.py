@@ -109,6 +109,7 @@ def result_object(
         "summaries": [run_object(run) for run in summaries],
         "warnings": [whole_text([warning]) for warning in warnings],
         "finish": "cancelled" if outcome.cancelled else last.stop.finish.value if last and last.stop else None,
+        "answered_early": any(message.answered_early for message in messages),
         "seconds": round(sum(message.seconds or 0.0 for message in messages), 3),
         "session": session,
         "turn": outcome.turn.id if outcome.turn else None,
