@@ -41,7 +41,7 @@ OF_LIBRARIES = {
     # The lexer's states, which pygments does not return after a part of a text.
     "tui/ui/markdown/highlight.py": {"pygments.lexer:RegexLexerMeta": "_tokens", "pygments.token": "_TokenType"},
     # The command line is the only description of the options that completions are made from.
-    "tui/cli/completions.py": {
+    "tui/cli/parser_tree.py": {
         "argparse": "_SubParsersAction",
         "argparse:_ActionsContainer": "_actions",
         "argparse:_SubParsersAction": "_choices_actions",

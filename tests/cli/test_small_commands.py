@@ -91,6 +91,21 @@ def test_the_doctor_names_where_keys_are_and_never_shows_them(monkeypatch: pytes
     assert "sessions.db" in text
 
 
+def test_the_doctor_says_the_same_as_one_object(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    report = json.loads(printed(capsys, "doctor", "--json"))
+    text = printed(capsys, "doctor")
+    rows = {row["provider"]: row for row in report["providers"]}
+    assert (rows["anthropic"]["ready"], rows["anthropic"]["detail"]) == (True, "ANTHROPIC_API_KEY found")
+    assert "through the proxy" in rows["anthropic"]["reachable"]
+    assert (rows["openai"]["ready"], rows["openai"]["reachable"]) == (False, "")
+    assert report["sessions"]["state"] == "none yet"
+    assert SECRET not in json.dumps(report)
+    told = [report["version"], report["sandbox"], report["log"], report["config"]["path"], rows["openai"]["detail"]]
+    assert [words for words in told if words not in text] == []
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_command_and_setting_can_be_completed(shell: str, capsys) -> None:
     script = printed(capsys, "completions", shell)

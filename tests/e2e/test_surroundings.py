@@ -17,8 +17,8 @@ COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0
 MANY_COLOURS = re.compile(rb"\x1b\[[0-9;]*[34]8;[25];")
 
 
-def _first_screen(home: Path, **more: str) -> Terminal:
-    with Terminal(PONDER, environment(home, **more), size=(80, 24)) as terminal:
+def _first_screen(home: Path, *, started: bool = False, **more: str) -> Terminal:
+    with Terminal(PONDER, environment(home, **more), size=(80, 24), started=started) as terminal:
         terminal.wait_for(READY)
         terminal.type("zqx")
         # The words behind it, which say what to type, are gone.
@@ -34,6 +34,16 @@ def test_sixteen_colours_are_enough(tmp_path: Path) -> None:
     terminal = _first_screen(tmp_path, TERM="xterm", COLORTERM="")
     assert MANY_COLOURS.findall(terminal.raw) == []
     assert COLOUR.search(terminal.raw)
+
+
+@pytest.mark.parametrize(
+    ("forced", "colours"), [("0", (False, False)), ("1", (True, False)), ("2", (True, True)), ("3", (True, True))]
+)
+def test_force_color_says_how_many_colours(tmp_path: Path, forced: str, colours: tuple[bool, bool]) -> None:
+    term = "xterm" if forced > "1" else "xterm-256color"
+    raw = _first_screen(tmp_path, started=True, TERM=term, COLORTERM="", FORCE_COLOR=forced).raw
+    assert (bool(COLOUR.search(raw)), bool(MANY_COLOURS.search(raw))) == colours
+    assert (b";2;" in b"".join(MANY_COLOURS.findall(raw))) == (forced == "3")
 
 
 def test_textuals_own_variables_end_nothing(tmp_path: Path) -> None:

@@ -96,6 +96,12 @@ async def test_a_theme_is_read_again_while_it_is_edited(tmp_path: Path) -> None:
         ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, "ansi"),
         ({"TERM": "xterm"}, "ansi"),
         ({"TERM": "xterm-256color"}, "dusk"),
+        ({"TERM": "xterm", "FORCE_COLOR": "3"}, "dusk"),
+        ({"TERM": "xterm", "FORCE_COLOR": "2", "COLORFGBG": "0;15"}, "dawn"),
+        ({"TERM": "xterm-256color", "FORCE_COLOR": "1"}, "ansi"),
+        ({"COLORTERM": "truecolor", "FORCE_COLOR": "0"}, "ansi"),
+        ({"COLORTERM": "truecolor", "FORCE_COLOR": ""}, "dusk"),
+        ({"TERM": "xterm", "FORCE_COLOR": "3", "NO_COLOR": "1"}, "ansi"),
     ],
 )
 def test_auto_follows_the_terminal(environment: dict[str, str], theme: str) -> None:

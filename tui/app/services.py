@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import platform
-import sys
 import time
 from collections.abc import Sequence
 
-from tui import __version__
 from tui.app.attachments import complete_path, read_attachment
 from tui.app.branches import Branches
 from tui.app.chat import ChatService
-from tui.app.diagnostics import reachability
 from tui.app.models import ModelService
 from tui.app.open_session import OpenSession
 from tui.app.prompt_cache import CacheService
@@ -29,7 +25,6 @@ from tui.domain.listing import KeyCheck, ServerInfo, ToolInfo, ToolTokens
 from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Part
-from tui.settings.user_files import may_exist
 
 
 async def replace_default_demo(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
@@ -90,12 +85,6 @@ class KeyService:
         return " ".join(sentences)
 
 
-async def _sandbox() -> str:
-    from tui.tools.sandbox.sandbox import this_kernel
-
-    return (await asyncio.to_thread(this_kernel)).description()
-
-
 class ToolService:
     """Lists tools and MCP servers, and turns tools on and off."""
 
@@ -122,7 +111,9 @@ class ToolService:
     async def notes(self) -> Sequence[str]:
         """The sandbox in use, and problems of the permission rules."""
         problems = self._current.program.toolbox.problems
-        return [f"Sandbox for commands: {await _sandbox()}", *(problem.message for problem in problems)]
+        from tui.app.doctor import sandbox_description
+
+        return [f"Sandbox for commands: {await sandbox_description()}", *(problem.message for problem in problems)]
 
     def _meter(self) -> MeterReading:
         view = self._current.session.view()
@@ -257,34 +248,9 @@ class AppServices:
 
     async def doctor(self) -> str:
         """The report of ``ponder doctor``, as markdown."""
-        from importlib import metadata
+        from tui.app.doctor import doctor_report
 
-        from tui.app.refused_parameters_file import RefusedParametersFile
-
-        await self._availability.discover()
-        program = self._current.program
-        from tui.store.recovery import database_health  # imports SQLite
-
-        health = await asyncio.to_thread(database_health, program.paths.database)
-        reached = await reachability(self._availability.with_keys(), program.environment)
-        terminal = f"{program.environment.get('TERM', 'none')} {program.environment.get('COLORTERM', '')}".strip()
-        rows = [
-            f"- ponder {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
-            *(f"- {name} {metadata.version(name)}" for name in ("textual", "httpx", "pydantic", "orjson")),
-            f"- terminal: {terminal}, {'a terminal' if sys.stdout.isatty() else 'not a terminal'}",
-            f"- config: {program.paths.config_file} ({'there' if may_exist(program.paths.config_file) else 'none'})",
-            f"- sessions: {program.paths.database} ({health})",
-            f"- log: {program.paths.log_file}",
-            f"- sandbox for commands: {await _sandbox()}",
-            f"- refused parameters: {RefusedParametersFile(program.paths.cache).summary()}",
-            *(
-                f"- {row.title}: {', '.join(filter(None, (row.detail, reached.get(row.provider))))}"
-                for row in self._availability.rows()
-            ),
-            *(f"- {why or 'needs no key'}: {', '.join(titles)}" for why, titles in self._availability.others().items()),
-            *(f"- problem: {sentence} {advice}" for sentence, advice in self.problems()),
-        ]
-        return "\n".join(rows)
+        return (await doctor_report(self._current.program, self._availability, self.problems())).as_markdown()
 
     def problems(self) -> Sequence[tuple[str, str]]:
         """Problems found at the start, each with advice."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.launch_options import LaunchOptions
 from tui.domain.errors import PonderError, StoreError, UsageError
+from tui.settings.forced_colours import forced_colours
 from tui.ui.terminal.background import BackgroundQuestion
 from tui.ui.terminal.shutdown import Shutdown
 from tui.ui.terminal.stdio_redirect import StdioRedirect
@@ -35,6 +36,7 @@ is up to 33 ms, which is noticeable while an answer streams."""
 def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume: str | None, latest: bool) -> int:
     """Run the full-screen program; returns the exit code."""
     _ignore_what_textual_cannot_use()
+    _force_colours(environment)
     _refuse_what_cannot_draw(environment)
     # Loading creates 100,000 objects that all stay alive: collecting garbage meanwhile takes a tenth of the start time.
     # The screen enables the collector again once it is drawn.
@@ -73,6 +75,15 @@ def _ignore_what_textual_cannot_use() -> None:
         del os.environ["TEXTUAL_COLOR_SYSTEM"]
     # Textual would write there every key that is pressed, keys of providers included.
     os.environ.pop("TEXTUAL_LOG", None)
+
+
+def _force_colours(environment: Mapping[str, str]) -> None:
+    """Tell Textual, which does not know ``FORCE_COLOR``, how many colours the user wants."""
+    colours = forced_colours(environment)
+    if colours == 0:
+        os.environ["NO_COLOR"] = "1"
+    elif colours is not None:
+        os.environ.setdefault("TEXTUAL_COLOR_SYSTEM", {16: "standard", 256: "256"}.get(colours, "truecolor"))
 
 
 def _refuse_what_cannot_draw(environment: Mapping[str, str]) -> None:

@@ -24,6 +24,7 @@ from tui.catalog.toml_values import (
     Check,
     Table,
     check_table,
+    in_json_schema,
     is_count,
     is_count_table,
     is_flag,
@@ -47,11 +48,13 @@ if TYPE_CHECKING:
 MODELS = Path(__file__).parent / "models"
 
 
+@in_json_schema(type="array", items={"type": "integer", "minimum": 0}, minItems=2, maxItems=2)
 def _is_range(value: object) -> bool:
     """Two numbers of tokens, least and most."""
     return isinstance(value, list) and len(value) == 2 and all(map(is_count, value)) and value[0] <= value[1]
 
 
+@in_json_schema(type=["array", "object"], items={"type": "number", "minimum": 0})
 def _is_price(value: object) -> bool:
     """Dollars per million: input, output, cache read, cache write (the last two may be left out)."""
     if isinstance(value, Mapping):
@@ -228,11 +231,11 @@ def check_row(row: object, where: str, file: str) -> Table:
 
 def check_quirks(table: object, where: str, file: str) -> Table:
     """Check a table of quirk fields."""
-    return check_table(table, _quirk_checks() if table else {}, where=where, file=file)
+    return check_table(table, quirk_checks() if table else {}, where=where, file=file)
 
 
 @cache
-def _quirk_checks() -> Mapping[str, Check]:
+def quirk_checks() -> Mapping[str, Check]:
     return {
         quirk.name: one_of(WORDS[quirk.name]) if quirk.name in WORDS else _TYPE_CHECKS[type(quirk.default)]
         for quirk in fields(Quirks)

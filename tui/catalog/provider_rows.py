@@ -31,7 +31,7 @@ from tui.domain.errors import ConfigError
 from tui.domain.messages import WireName
 
 _PACKAGED = Path(__file__).parent / "providers.toml"
-_KEYS: Mapping[str, Check] = {
+PROVIDER_KEYS: Mapping[str, Check] = {
     "title": is_text,
     "wire": one_of(tuple(WireName)),
     "base_url": is_text,
@@ -77,7 +77,7 @@ Completions server that returns thinking in a field accepts it in the same field
 def packaged_provider_rows() -> Mapping[str, Table]:
     """Return the packaged tables, checked."""
     rows = read_toml(_PACKAGED)
-    return {name: check_table(row, _KEYS, where=name, file=_PACKAGED.name) for name, row in rows.items()}
+    return {name: check_table(row, PROVIDER_KEYS, where=name, file=_PACKAGED.name) for name, row in rows.items()}
 
 
 class _Packaged(Mapping[str, ProviderFacts]):
@@ -109,7 +109,7 @@ def packaged_providers() -> Mapping[str, ProviderFacts]:
 def user_provider(name: str, row: object, file: str) -> ProviderFacts:
     """Return a user-defined provider, or a packaged one with the user's changes."""
     where = f"providers.{name}"
-    own = check_table(row, _KEYS, where=where, file=file)
+    own = check_table(row, PROVIDER_KEYS, where=where, file=file)
     packaged = packaged_provider_rows().get(name)
     if packaged is None:
         for key in ("wire", "base_url"):

@@ -17,6 +17,23 @@ Table = Mapping[str, object]
 Check = Callable[[object], bool]
 LARGEST = 1e12
 """Larger numbers are mistakes, and products of them could be infinite."""
+_JSON_TYPES: dict[Check, Mapping[str, object]] = {}
+
+
+def in_json_schema(**schema: object) -> Callable[[Check], Check]:
+    """Decorate a check with the JSON Schema of what it accepts, for editors."""
+
+    def remember(check: Check) -> Check:
+        _JSON_TYPES[check] = schema
+        return check
+
+    return remember
+
+
+def json_schema(keys: Mapping[str, Check]) -> dict[str, object]:
+    """The JSON Schema of a table with these keys."""
+    properties = {name: dict(_JSON_TYPES[check]) for name, check in keys.items()}
+    return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
 def read_toml(path: Path) -> Table:
@@ -39,36 +56,43 @@ def nearest(word: str, known: Collection[str], count: int = 3) -> tuple[str, ...
     return tuple(lowered[found] for found in get_close_matches(word.lower(), lowered, n=count, cutoff=0.5))
 
 
+@in_json_schema(type="string")
 def is_text(value: object) -> bool:
     """A string."""
     return isinstance(value, str)
 
 
+@in_json_schema(type="boolean")
 def is_flag(value: object) -> bool:
     """True or false."""
     return isinstance(value, bool)
 
 
+@in_json_schema(type="integer", minimum=0)
 def is_count(value: object) -> bool:
     """A whole number, not negative."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+@in_json_schema(type="number", minimum=0)
 def is_number(value: object) -> bool:
     """A number, not negative."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
 
 
+@in_json_schema(type="object")
 def is_table(value: object) -> bool:
     """A table."""
     return isinstance(value, Mapping)
 
 
+@in_json_schema(type="array", items={"type": "string"})
 def is_texts(value: object) -> bool:
     """A list of strings."""
     return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
 
 
+@in_json_schema(type=["string", "array"], items={"type": "string"})
 def is_command(value: object) -> bool:
     """A command: a string, or a list of its words."""
     return bool(value) and (is_texts(value) or isinstance(value, str)) and bool(command_words(value))
@@ -86,11 +110,13 @@ def command_words(value: object) -> tuple[str, ...]:
         return ()
 
 
+@in_json_schema(type="object", additionalProperties={"type": "string"})
 def is_text_table(value: object) -> bool:
     """A table of strings."""
     return isinstance(value, Mapping) and all(isinstance(item, str) for item in value.values())
 
 
+@in_json_schema(type="object", additionalProperties={"type": "integer", "minimum": 0})
 def is_count_table(value: object) -> bool:
     """A table of whole numbers."""
     return isinstance(value, Mapping) and all(is_count(item) for item in value.values())
@@ -103,7 +129,7 @@ def one_of(words: Collection[str]) -> Check:
         return isinstance(value, str) and value in words
 
     check.__doc__ = f"One of {', '.join(words)}."
-    return check
+    return in_json_schema(enum=[str(word) for word in words])(check)
 
 
 def check_table(table: object, keys: Mapping[str, Check], *, where: str, file: str) -> Table:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle
+from tui.cli.parser_tree import ParserTree, parser_tree
 from tui.cli.user_catalog import user_catalog
 from tui.domain.errors import PonderError, UnknownModel
 from tui.domain.thinking import ThinkingLevel
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from tui.cli.main import whole_parser
     from tui.settings.schema import keys
 
-    tree = level(whole_parser(), tuple(f"{name}=" for name in keys()))
+    tree = level(parser_tree(whole_parser()), tuple(f"{name}=" for name in keys()))
     print({"bash": bash, "zsh": zsh, "fish": fish}[args.shell](tree))
     return 0
 
@@ -96,33 +97,26 @@ class ParserLevel:
             yield from inner.walk((*path, name))
 
 
-def level(parser: argparse.ArgumentParser, settings: tuple[str, ...]) -> ParserLevel:
-    """The tree of a parser; ``settings`` complete KEY=VALUE arguments."""
+def level(tree: ParserTree, settings: tuple[str, ...]) -> ParserLevel:
+    """What completes a command line at this parser; ``settings`` complete KEY=VALUE arguments."""
     options: list[ParserOption] = []
     words: list[str] = []
     kinds: list[str] = []
-    below: dict[str, tuple[str, ParserLevel]] = {}
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            below = {name: (helps.get(name, ""), level(inner, settings)) for name, inner in action.choices.items()}
-        elif action.help == argparse.SUPPRESS:
-            continue
-        elif action.option_strings:
-            names = tuple(action.option_strings)
-            takes = action.nargs != 0
+    for action in tree.arguments:
+        if action.option_strings:
             options.append(
                 ParserOption(
-                    names=names,
+                    names=tuple(action.option_strings),
                     help=action.help or "",
                     values=_values(action, settings),
-                    takes_value=takes,
+                    takes_value=action.nargs != 0,
                     kind=_kind(action),
                 )
             )
         else:
             words.extend(_values(action, settings))
             kinds.append(_kind(action))
+    below = {name: (inner.help, level(inner, settings)) for name, inner in tree.commands.items()}
     return ParserLevel(options=tuple(options), words=tuple(words), kinds=tuple(filter(None, kinds)), below=below)
 
 

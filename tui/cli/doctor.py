@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 
+from tui.app.doctor import DoctorReport, doctor_report
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
 from tui.app.provider_availability import ProviderAvailability
@@ -14,28 +16,35 @@ from tui.app.session_storage import InMemorySessions
 from tui.bootstrap.program import build_program
 from tui.cli.user_catalog import print_problem
 from tui.domain.errors import PonderError
-from tui.domain.printable import printable
+from tui.domain.printable import json_escaped, printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments."""
+    """Declare the options."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 with the report on stdout; 2 if it could not be made."""
     try:
-        print(printable(_report()))
+        report = _report()
     except PonderError as problem:
         print_problem(problem)
         return 2
+    print(
+        json_escaped(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
+        if args.json
+        else printable(report.as_markdown())
+    )
     return 0
 
 
-def _report() -> str:
+def _report() -> DoctorReport:
     program = build_program(os.environ, LaunchOptions())
     availability = ProviderAvailability(program, set_key_command="ponder auth set")
     availability.look_for_keys(stored=False)
     storage = InMemorySessions()
     current = OpenSession(program, storage, interactive=False)
     current.start(first_spec(program, availability.ready()))
-    return asyncio.run(AppServices(current, availability, storage).doctor())
+    problems = AppServices(current, availability, storage).problems()
+    return asyncio.run(doctor_report(program, availability, problems))

@@ -48,8 +48,10 @@ COMMANDS = {
         "tui.cli.context", "print the size of the next request, what is sent and not sent, and why"
     ),
     "themes": CommandEntry("tui.cli.themes", "list the themes"),
+    "config": CommandEntry("tui.cli.config", "print the schema and a sample of config.toml, or write them"),
     "doctor": CommandEntry("tui.cli.doctor", "check versions, terminal, paths, providers and database"),
     "completions": CommandEntry("tui.cli.completions", "print a completion script for bash, zsh or fish"),
+    "man": CommandEntry("tui.cli.man", "print the manual page"),
     "wire": CommandEntry("tui.cli.wire", "decode recorded responses and encode conversations"),
 }
 """Name → module, in the order of ``ponder --help``."""

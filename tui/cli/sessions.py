@@ -21,6 +21,7 @@ from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.listing import SessionInfo
 from tui.domain.printable import json_escaped, one_line, printable
+from tui.settings.forced_colours import forced_colours
 from tui.settings.paths import find_paths
 from tui.settings.user_files import write_atomically
 from tui.store.database import Database, StoreContext
@@ -228,7 +229,8 @@ def _line(row: SessionInfo) -> str:
     )
     if not row.snippet:
         return line
-    begin, end = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("", "")
+    forced = forced_colours(os.environ)
+    begin, end = ("\x1b[1m", "\x1b[0m") if forced or (forced is None and sys.stdout.isatty()) else ("", "")
     pieces = enumerate(_pieces(row.snippet))
     marked = "".join(f"{begin}{piece}{end}" if number % 2 else piece for number, piece in pieces)
     return f"{line}\n    {marked}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
 from tui.domain.events import Severity
+from tui.settings.forced_colours import forced_colours
 from tui.settings.schema import nearest
 from tui.ui.terminal.background import TerminalBackground
 from tui.ui.terminal.textual_private import update_colour_filter
@@ -108,7 +109,7 @@ class CurrentTheme:
 
     def resolve(self, name: str) -> str:
         """The theme that a name means; ``auto`` follows the terminal's background if it is known."""
-        if self._environment.get("NO_COLOR"):
+        if forced_colours(self._environment) == 0:
             return "ansi"
         if name in self._themes:
             return name
@@ -190,6 +191,8 @@ def _is_plain(app: PonderApp) -> bool:
 def _few_colours(environment: Mapping[str, str]) -> bool:
     if environment.get("TEXTUAL_DRIVER"):
         return False  # a browser draws
+    if (colours := forced_colours(environment)) is not None:
+        return colours < 256
     term = environment.get("TERM", "")
     return (
         not environment.get("COLORTERM") and "256color" not in term and "direct" not in term and term != "xterm-kitty"
