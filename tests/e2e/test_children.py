@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 import uuid
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.loopback import Loopback
+from tests.e2e.terminal import Terminal
 from tests.e2e.test_living import talking
 from tests.patience import PATIENCE_S
 
 CTRL_Y = "\x19"
 PAUSE_S = 0.4
 """The question is deaf at first, and to whoever types on and on."""
+
+
+def _program(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
 
 
 def _alive(mark: str) -> list[int]:
@@ -31,25 +41,33 @@ def _alive(mark: str) -> list[int]:
     return found
 
 
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc to see other processes")
+needs_proc = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc to see other processes")
+
+
+def two_sleeps(terminal: Terminal, model: Loopback, command: str) -> str:
+    """Start a command with two sleeps by the answer *once*, so without a sandbox; returns what is in their names."""
+    mark = f"999.{uuid.uuid4().int % 10**9}"
+    model.say("I shall wait.")
+    model.call("shell", command=command.replace("SLEEP", f"sleep {mark}"))
+    terminal.wait_for("ponder asks")
+    pressed = time.monotonic()
+
+    def runs() -> bool:
+        nonlocal pressed
+        if time.monotonic() - pressed > PAUSE_S:
+            pressed = time.monotonic()
+            terminal.type(CTRL_Y)
+        return sum(_program(pid) == "sleep" for pid in _alive(mark)) == 2
+
+    terminal.until(runs, "two sleeps")
+    return mark
+
+
+@needs_proc
 @pytest.mark.parametrize("unread", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_command_that_runs_is_ended_with_the_program(tmp_path: Path, *, unread: bool) -> None:
-    mark = f"999.{uuid.uuid4().int % 10**9}"
     with talking(tmp_path) as (terminal, model):
-        model.say("I shall wait.")
-        model.call("shell", command=f"trap '' TERM HUP; sleep {mark} & sleep {mark}")
-        terminal.wait_for("ponder asks")
-
-        pressed = time.monotonic()
-
-        def runs() -> bool:
-            nonlocal pressed
-            if time.monotonic() - pressed > PAUSE_S:
-                pressed = time.monotonic()
-                terminal.type(CTRL_Y)
-            return len(_alive(mark)) > 1
-
-        terminal.until(runs, "two commands")
+        mark = two_sleeps(terminal, model, "trap '' TERM HUP; SLEEP & SLEEP")
         if unread:
             for number in range(400):
                 terminal.resize(60 + number % 40, 20 + number % 10)
@@ -58,3 +76,17 @@ def test_a_command_that_runs_is_ended_with_the_program(tmp_path: Path, *, unread
         assert _alive(mark) == []
         terminal.exit_code()
         assert terminal.is_clean
+
+
+@needs_proc
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent was killed")
+@pytest.mark.parametrize(
+    "command",
+    ["trap '' TERM HUP ALRM; SLEEP & SLEEP", "env -i setsid SLEEP >/dev/null 2>&1 </dev/null & SLEEP"],
+    ids=["in the background", "on its own"],
+)
+def test_a_command_that_runs_is_ended_also_by_kill_9_of_the_program(tmp_path: Path, command: str) -> None:
+    with talking(tmp_path) as (terminal, model):
+        mark = two_sleeps(terminal, model, command)
+        terminal.process.kill()
+        terminal.until(lambda: _alive(mark) == [], "the end of the command")

@@ -18,7 +18,7 @@ from tui.tools.builtin.workspace import Workspace
 from tui.tools.permissions.permissions import Intent
 from tui.tools.permissions.rules import Access, RequestedAccess, Strength
 from tui.tools.permissions.shell_words import prefix_to_offer, works_while_writing
-from tui.tools.sandbox.sandbox import Confined, Sandbox, looks_refused
+from tui.tools.sandbox.sandbox import Confined, Sandbox, ended_with_ponder, looks_refused
 from tui.tools.sandbox.wrappers import SYSTEM_FOLDERS
 from tui.tools.tool import Job, Outcome, Prepared, on_a_line, text_outcome
 
@@ -91,7 +91,8 @@ class Shell:
 
         async def perform(job: Job) -> Outcome:
             if job.strength is Strength.FULL:
-                return _outcome(await run_to_end(self._command(arguments, self._argv(command), job), job.progress))
+                argv = ended_with_ponder(self._argv(command))
+                return _outcome(await run_to_end(self._command(arguments, argv, job), job.progress))
             return await self._perform_confined(arguments, job)
 
         return Prepared(intents=(intent,), perform=perform)

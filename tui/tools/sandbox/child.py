@@ -1,5 +1,6 @@
-"""Restricts its own process and then executes the command. Run as a script: ``child.py SPEC COMMAND...``.
+"""Restricts its own process and then executes the command. Run as a script: ``child.py SPEC PONDER COMMAND...``.
 
+``SPEC`` is the file of the restrictions; without one the command is only ended with ponder, whose process id follows.
 Runs with ``python -I -S`` and imports nothing of this package. Any failure ends it: a command never runs with
 weaker restrictions than the specification demands.
 """
@@ -98,11 +99,11 @@ def _landlock(libc: ctypes.CDLL, wanted: dict[str, object]) -> None:
     os.close(ruleset)
 
 
-def become_watched(libc: ctypes.CDLL) -> None:
+def become_watched(libc: ctypes.CDLL, ponder: int) -> None:
     """Continue as the child of a process that ends all its descendants, whatever their session and group.
 
-    bubblewrap does this with a process namespace. The watching process is outside the sandbox and cannot be reached
-    from it.
+    It does so when the command ends, and when ponder is killed. bubblewrap does this with a process namespace. The
+    watching process is outside the sandbox and cannot be reached from it.
     """
     _checked(libc.prctl(_ADOPT, 1, 0, 0, 0), "adopt")
     watcher = os.getpid()
@@ -114,6 +115,9 @@ def become_watched(libc: ctypes.CDLL) -> None:
         return
     signal.signal(signal.SIGTERM, lambda *_: signal.setitimer(signal.ITIMER_REAL, GRACE_S))
     signal.signal(signal.SIGALRM, lambda *_: _end_at_once())
+    _checked(libc.prctl(_END_WITH_PARENT, signal.SIGALRM, 0, 0, 0), "end with ponder")
+    if os.getppid() != ponder:
+        _end_at_once()
     pid, status = os.wait()
     while pid != child:
         pid, status = os.wait()
@@ -135,13 +139,24 @@ def _end_children() -> None:
     """Children of killed processes become children of this process; repeat until none are left."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
-        for pid in _children():
-            os.kill(pid, signal.SIGKILL)
+        killed = [_killed(pid) for pid in _children()]
+        if not any(killed):  # what is left is another user's
+            return
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         except ChildProcessError:
             return
+
+
+def _killed(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except PermissionError:
+        return False
+    except ProcessLookupError:
+        pass
+    return True
 
 
 def _children() -> list[int]:
@@ -158,20 +173,27 @@ def _children() -> list[int]:
     return found
 
 
+def _execute(command: list[str]) -> NoReturn:
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)  # Python ignores these signals, and the command would inherit that.
+    os.execv(command[0], command)
+
+
 def main() -> NoReturn:
     """Read the specification, restrict this process, execute the command."""
-    path, *command = sys.argv[1:]
+    path, ponder, *command = sys.argv[1:]
     try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if not path:
+            become_watched(libc, int(ponder))
+            _execute(command)
         with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib would double the start-up time
             spec = json.load(file)
-        libc = ctypes.CDLL(None, use_errno=True)
         if "landlock" in spec:
-            become_watched(libc)
+            become_watched(libc, int(ponder))
         restrict(libc, spec)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)  # Python ignores these signals, and the command would inherit that.
         os.unlink(path)  # noqa: PTH108 - says that the sandbox holds and the command was started
-        os.execv(command[0], command)
+        _execute(command)
     except Exception as error:  # noqa: BLE001 - whatever it is, the command must not run
         os.write(2, f"sandbox: {error}\n".encode(errors="replace"))
     os._exit(125)

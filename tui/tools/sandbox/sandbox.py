@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from tui.tools.builtin.processes import proc_is_there
 from tui.tools.permissions.ruled_paths import RuledPaths
 from tui.tools.permissions.rules import Strength
 from tui.tools.sandbox import landlock, seccomp, wrappers
@@ -76,6 +77,16 @@ def this_kernel() -> Kernel:
         return Kernel()
     filters = seccomp.works_here()
     return Kernel(landlock=landlock.kernel_abi(), seccomp=filters, bubblewrap=wrappers.bubblewrap_program())
+
+
+def ended_with_ponder(argv: Sequence[str]) -> tuple[str, ...]:
+    """The command line that runs a command without a sandbox and ends all its processes if ponder is killed.
+
+    Only Linux can do this; elsewhere the command goes on.
+    """
+    if sys.platform != "linux" or not proc_is_there():
+        return tuple(argv)
+    return (sys.executable, "-I", "-S", str(CHILD), "", str(os.getpid()), *argv)
 
 
 @dataclass(slots=True)
@@ -181,7 +192,7 @@ class Sandbox:
             )
             return Confined(strength, (str(wrappers.SEATBELT_PROGRAM), "-p", profile, *argv), {})
         spec = temporary / "sandbox.json"
-        child = (sys.executable, "-I", "-S", str(CHILD), str(spec), *argv)
+        child = (sys.executable, "-I", "-S", str(CHILD), str(spec), str(os.getpid()), *argv)
         if kernel.bubblewrap is not None:
             text = _specification_text(_inside_bubblewrap())
             spec.write_text(text, encoding="utf-8")
