@@ -20,8 +20,8 @@ from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Run
 from tui.ui.terminal.gc_schedule import divide_without_cycles
 from tui.ui.transcript.column import KEPT
+from tui.ui.transcript.row_painter import MOST_PAINTED
 from tui.ui.transcript.section import MOST_STRIPS
-from tui.ui.transcript.transcript import MOST_PAINTED
 
 LINES = 12
 WARM, MORE = 64, 40

@@ -87,7 +87,7 @@ def test_an_answer_with_everything_in_it() -> None:
         "3. Everything behind that is a guess, and the guesses",
         "   multiply.",
         "",
-        "  python",
+        "  python                                               copy",
         "  def civilisations(rate: float, *shares: float, lifetime:",
         "  ↪ float) -> float:",
         '      """How many there are now."""',

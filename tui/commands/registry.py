@@ -54,6 +54,7 @@ class Copy(StrEnum):
 
     ANSWER = "answer"
     CODE = "code"
+    VISIBLE_CODE = "code block"
     THINKING = "thinking"
     WITH_THINKING = "with thinking"
     ALL = "all"

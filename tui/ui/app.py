@@ -247,6 +247,10 @@ class PonderApp(HookedApp[int]):
     def _link_clicked(self, event: Transcript.LinkClicked) -> None:
         self.links.clicked(event.href)
 
+    @on(Transcript.CodeClicked)
+    def _code_clicked(self, event: Transcript.CodeClicked) -> None:
+        self.copying.code(event.code)
+
     def copy_to_clipboard(self, text: str) -> None:
         """Copy by the best available way; Textual uses only the terminal's."""
         self.copying.selection(text)

@@ -155,6 +155,10 @@ async def _copy_answer(context: CommandContext, _: str) -> None:
     context.screen.say(context.screen.copy(Copy.ANSWER))
 
 
+async def _copy_code(context: CommandContext, _: str) -> None:
+    context.screen.say(context.screen.copy(Copy.VISIBLE_CODE))
+
+
 async def _copy_with_thinking(context: CommandContext, _: str) -> None:
     context.screen.say(context.screen.copy(Copy.WITH_THINKING))
 
@@ -322,6 +326,15 @@ COMMANDS = (
         group=Group.CHAT,
         run=_copy_answer,
         keys=("y",),
+        scope=CommandScope.TRANSCRIPT,
+    ),
+    Command(
+        id="copy.code",
+        title="Copy the code block",
+        help="Copy the topmost code block on the screen; again: the next one.",
+        group=Group.CHAT,
+        run=_copy_code,
+        keys=("c",),
         scope=CommandScope.TRANSCRIPT,
     ),
     Command(

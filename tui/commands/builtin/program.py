@@ -176,7 +176,7 @@ COMMANDS = (
     Command(
         id="code.sideways",
         title="Long lines of code",
-        help="Scroll the long lines of code under the cursor with ← and →; again: wrap them.",
+        help="Scroll long lines of code and wide tables under the cursor with ← and →; again: wrap them.",
         group=Group.VIEW,
         run=_shift(0),
         keys=("w",),

@@ -30,7 +30,8 @@ from tui.ui.dialogs.sheet import STYLES, Keys, Sheet
 from tui.ui.graphemes import line_within
 from tui.ui.input.field import Field
 from tui.ui.markdown.highlight import MAX_BLOCK, highlight
-from tui.ui.markdown.layout import WRAP_MARK, code_lines
+from tui.ui.markdown.layout import code_lines
+from tui.ui.markdown.row_breaks import WRAP_MARK
 from tui.ui.markdown.runs import Line, Run, wrapped_after
 from tui.ui.panels.page import Lines, Page
 from tui.ui.panels.row_list import Row, RowList

@@ -32,11 +32,12 @@ FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 CONTINUATION = re.compile(r"^(?: {2,}|\t)\S")
 DELIMITER = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+DEFINITION = re.compile(r"^ {0,3}[:~][ \t]+\S")
 NO_ROW = re.compile(
     r"^(?: {4}| {0,3}(?:\t|>|(?:#{1,6}|[-*+]|\d{1,9}[.)])(?:[ \t]|$)|([-*_])(?:[ \t]*\1){2,}[ \t]*$|`{3}|~{3}))"
 )
 """Lines that end a table without a blank line before them."""
-MAY_BE_SPECIAL = frozenset(" \t`~-*+0123456789$\\")
+MAY_BE_SPECIAL = frozenset(" \t`~-*+0123456789$\\:")
 """First characters of lines that may be markup."""
 
 
@@ -65,8 +66,12 @@ class Splitter:
         self._lines: list[str] = []
         self._size = 0
         self._fence: re.Match[str] | None = None
+        self._indent = 0
+        """Blanks before the fence, which are removed from its lines."""
         self._blank = False
         self._list = False
+        self._defines = False
+        """Whether the open list is one of terms and their definitions."""
         self._table = ""
         self._display = ""
         self._display_lines = 0
@@ -91,7 +96,8 @@ class Splitter:
     def open_end(self) -> Chunk | None:
         """The text that is not final yet, as it would be laid out now."""
         if self._fence is not None:
-            body = "\n".join([*self._lines, self._pending] if self._pending else self._lines)
+            pending = self._unindented(self._pending)
+            body = "\n".join([*self._lines, pending] if pending else self._lines)
             return Chunk(body, self._fence[2].strip(), part=self._part, glued=self._glued)
         source = "\n".join([*self._lines, self._pending])
         return Chunk(source, head=self._table, part=self._part) if source.strip() else None
@@ -99,7 +105,7 @@ class Splitter:
     @property
     def open_lines(self) -> tuple[list[str], str]:
         """The whole lines of the open end (do not change the list) and the unfinished one."""
-        return self._lines, self._pending
+        return self._lines, self._unindented(self._pending) if self._fence is not None else self._pending
 
     def finish(self) -> list[Chunk]:
         """End of text: returns the remaining chunks."""
@@ -149,13 +155,17 @@ class Splitter:
         # Fast path: most lines start with a letter, and then none of these patterns can match.
         if line[0] in MAY_BE_SPECIAL:
             fence = FENCE.match(line)
-            if self._blank and self._list and not CONTINUATION.match(line):
+            defines = bool(self._lines) and DEFINITION.match(line) is not None
+            goes_on = CONTINUATION.match(line) is not None or (defines and self._defines)
+            if self._blank and self._list and not goes_on:
                 self._close()
+            elif defines and not self._list:
+                self._list = self._defines = True
             if fence is not None:
                 self._close()
-                self._fence = fence
+                self._fence, self._indent = fence, len(line) - len(line.lstrip(" "))
                 return
-            is_item = LIST_ITEM.match(line) is not None
+            is_item = LIST_ITEM.match(line) is not None or (defines and self._defines)
             display = display_closer(line)
         else:
             is_item, display = False, ""
@@ -193,16 +203,26 @@ class Splitter:
         assert self._fence is not None
         mark = self._fence[1]
         # The rest of a cut line is not a line start, so it cannot close the fence.
-        begins = bool(self._lines) or not self._glued
-        if begins and mark[0] in line and not line.startswith("    "):
+        if self._at_line_start and mark[0] in line and not line.startswith("    "):
             stripped = line.strip()
             if len(stripped) >= len(mark) and not stripped.strip(mark[0]):
                 self._close_fence()
                 return
         if len(self._lines) >= CODE_LINES or self._size > SOFT_LIMIT:
             self._cut_code()
+        line = self._unindented(line)
         self._lines.append(line)
         self._size += len(line) + 1
+
+    @property
+    def _at_line_start(self) -> bool:
+        return bool(self._lines) or not self._glued
+
+    def _unindented(self, line: str) -> str:
+        """A line of code without the indent of its fence."""
+        if not self._indent or not self._at_line_start:
+            return line
+        return line[min(self._indent, len(line) - len(line.lstrip(" "))) :]
 
     def _cut_code(self, *, within: bool = False) -> None:
         """End a part; the next one begins within the same line, or with the next line."""
@@ -224,14 +244,19 @@ class Splitter:
             self._lines.pop()
         if self._lines:
             self._finished.append(Chunk("\n".join(self._lines), head=self._table, part=self._part, tight=tight))
-        self._lines, self._size, self._blank, self._list = [], 0, False, False
+        self._lines, self._size, self._blank, self._list, self._defines = [], 0, False, False, False
         self._table, self._part, self._display = "", 0, ""
 
     def _cut(self, line: str) -> str:
         """Cut an overlong line at a blank near the limit, or anywhere; returns the rest."""
         at = 0
-        if self._fence is not None and self._lines:
-            self._cut_code()
+        if self._fence is not None:
+            bare = self._unindented(line)
+            if len(bare) <= SOFT_LIMIT:
+                return line
+            line = bare
+            if self._lines:
+                self._cut_code()
         while len(line) - at > SOFT_LIMIT:
             if self._fence is not None:
                 self._lines.append(line[at : at + SOFT_LIMIT])

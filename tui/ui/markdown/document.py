@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.chunks import Chunk, ChunkStore, SharedText, Splitter
-from tui.ui.markdown.layout import lay, lay_code
+from tui.ui.markdown.layout import codes_in, is_code, is_code_head, lay, lay_code
 from tui.ui.markdown.lazy_blocks import CodeParts, LazyBlocks
 from tui.ui.markdown.lazy_lines import LazyLines, LinePosition
 from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences
@@ -72,7 +72,7 @@ class Document:
         self._hint: tuple[int, list[Line]] = (-1, [])
         self._bare = bare
         self.sideways: int | None = None
-        """The first visible column where lines of code are cut; None wraps them."""
+        """The first visible column where long rows are cut; None wraps them."""
         self._closed = False
         self._held = ""
         if text:
@@ -128,14 +128,53 @@ class Document:
         self._tail = None
 
     def code_blocks(self) -> list[str]:
-        """The fenced blocks so far, for copying."""
+        """The code blocks so far, for copying; those in lists and quotes as well."""
         found: list[str] = []
-        for chunk in self._chunks:
-            if chunk.fence is not None and chunk.part:
+        for index, chunk in enumerate(self._chunks):
+            if chunk.fence is None:
+                found.extend(codes_in(self._lazy_blocks.nodes(index)) if may_hold_code(chunk) else ())
+            elif chunk.part:
                 found[-1] += chunk.source if chunk.glued else "\n" + chunk.source
-            elif chunk.fence is not None:
+            else:
                 found.append(chunk.source)
         return found
+
+    def code_at(self, number: int) -> str | None:
+        """The code block that contains a line; None if the line is not code."""
+        if not is_code(self.line(number)):
+            return None
+        finished = self._lazy_lines.total
+        if number < finished:
+            index = self._lazy_lines.index_at(number)
+            chunk, lines, start = self._chunks[index], self._lazy_lines.part(index), self._lazy_lines.start_of(index)
+        else:
+            end = self._splitter.open_end()
+            if end is None:
+                return None
+            index, chunk, lines, start = len(self._chunks), end, self._open_lines(), finished
+        if chunk.fence is not None:
+            return self._whole_block(index, chunk)
+        codes = codes_in(self._lazy_blocks.nodes_of(chunk, index, growing=index == len(self._chunks)))
+        heads = sum(is_code_head(line) for line in lines[: number - start + 1])
+        return codes[heads - 1] if 0 < heads <= len(codes) else None
+
+    def _whole_block(self, index: int, chunk: Chunk) -> str:
+        """The code block of which a chunk is a part."""
+        first = index - chunk.part
+        parts = [*self._chunks[first:index], chunk]
+        parts.extend(self._following_parts(index) if index < len(self._chunks) else ())
+        texts = [part.source if part.glued or not number else "\n" + part.source for number, part in enumerate(parts)]
+        return "".join(texts)
+
+    def _following_parts(self, index: int) -> Iterator[Chunk]:
+        for after in range(index + 1, len(self._chunks)):
+            chunk = self._chunks[after]
+            if chunk.fence is None or not chunk.part:
+                return
+            yield chunk
+        end = self._splitter.open_end()
+        if end is not None and end.fence is not None and end.part:
+            yield end
 
     # Lines
 
@@ -236,7 +275,8 @@ class Document:
         chunk, nodes = self._chunks[index], self._lazy_blocks.nodes(index)
         if chunk.head and len(nodes) == 1 and isinstance(nodes[0], Table):
             table, widths = nodes[0], self._lazy_blocks.table_widths(index, chunk.part)
-            lines = lay_table(table.rows, table.align, self._width, widths, headless=chunk.part > 0)
+            headless, sideways = chunk.part > 0, self._code.sideways
+            lines = lay_table(table.rows, table.align, self._width, widths, headless=headless, sideways=sideways)
         else:
             lines = lay(nodes, self._width, sideways=self._code.sideways)
         return self._with_gap(index, lines) if nodes else []
@@ -261,7 +301,7 @@ class Document:
         if chunk.head:
             if self._table is None:
                 widths = self._lazy_blocks.table_widths(index, chunk.part)
-                self._table = GrowingTable(chunk.head, chunk.part, self._width, widths)
+                self._table = GrowingTable(chunk.head, chunk.part, self._width, widths, self._code.sideways)
             rows = whole[0 if chunk.part else 2 :]
             lines = self._table.lines(rows, unfinished, self._lazy_blocks.links(index))
             if lines is not None:
@@ -271,6 +311,11 @@ class Document:
             self._width,
             sideways=self._code.sideways,
         )
+
+
+def may_hold_code(chunk: Chunk) -> bool:
+    """Whether there may be code within the blocks of a chunk: a cheap test before it is parsed."""
+    return "```" in chunk.source or "~~~" in chunk.source or "    " in chunk.source or "\t" in chunk.source
 
 
 def _laid_by(document: weakref.ref[Document]) -> Callable[[int], list[Line]]:

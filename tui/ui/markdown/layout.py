@@ -1,116 +1,39 @@
-"""Lays out blocks at a width. Lines of code are wrapped at words, or cut where the user scrolls them sideways."""
+"""Lays out blocks at a width."""
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import assert_never
 
-from tui.ui.graphemes import cluster_edge, is_unsure
 from tui.ui.markdown.highlight import highlight, language_of
-from tui.ui.markdown.runs import WRAP_ROLE, Line, Look, Run, line_width, plain, split_at, width_of, wrap
+from tui.ui.markdown.row_breaks import cut_row, wrap_code
+from tui.ui.markdown.runs import (
+    CODE_EDGE,
+    CODE_HEAD_ROLES,
+    MOST_BEFORE,
+    QUOTE_BAR,
+    Line,
+    Look,
+    Run,
+    line_width,
+    plain,
+    width_of,
+    wrap,
+)
 from tui.ui.markdown.tables import lay_table
-from tui.ui.markdown.tokens import Code, Formula, ItemList, Node, Paragraph, Quote, Rule, Table
+from tui.ui.markdown.tokens import Code, Definitions, Formula, ItemList, Node, Paragraph, Quote, Rule, Table
 
-WRAP_MARK = "↪ "
-LEFT, RIGHT = Run("‹", "code-cut"), Run("›", "code-cut")
-"""Marks where a cut line continues."""
-SMALLEST = 4
-"""Least columns for a row's text, however narrow the screen is."""
-LONGEST_CLUSTER = 20
-"""Characters that may take as little as one column."""
-AFTER_BLANK = re.compile(r"\s(?=\S)")
-AFTER_SIGN = re.compile(r"""[,;:(\[{=+*/|&<>](?=[\w"'@$])""")
-AT_WORD = re.compile(r"\W(?=\w)|\w(?=\W)")
-STRING = "syntax-string"
-
-
-def wrap_code(line: Line, room: int) -> list[Line]:
-    """The rows of a line: the first of at most ``room`` columns, the others with a mark before them.
-
-    A row breaks after a blank, else after punctuation, else at the edge of a token; within a token only if the
-    token is longer than a row.
-    """
-    text = plain(line)
-    starts = [0, *accumulate(len(run.text) for run in line)]
-    indent = min(len(text) - len(text.lstrip(" ")), room // 3)
-    rest = max(SMALLEST, room - indent - len(WRAP_MARK))
-    before = Run(" " * indent + WRAP_MARK, WRAP_ROLE)
-    rows: list[Line] = []
-    at, space = 0, max(SMALLEST, room)
-    while at < len(text) or not rows:
-        ahead = text[at : at + 2 * space]
-        if is_unsure(ahead):
-            ahead = text[at : at + LONGEST_CLUSTER * space]
-        limit = at + split_at(ahead, space)
-        cut = _row_end(text, at, limit, line, starts, rest) if limit < len(text) else len(text)
-        if cut < limit and is_unsure(text[at : limit + 1]):
-            cut = at + cluster_edge(text[at:limit], cut - at)
-        runs = _runs_between(line, starts, at, cut)
-        rows.append([before, *runs] if rows else runs)
-        at, space = cut, rest
-    return rows
-
-
-def cut_code(line: Line, first: int, room: int) -> Line:
-    """The columns of a line from ``first`` on, at most ``room``, with a mark at each cut end."""
-    if first <= 0 and line_width(line) <= room:
-        return line
-    text = plain(line)
-    starts = [0, *accumulate(len(run.text) for run in line)]
-    begin = split_at(text[: LONGEST_CLUSTER * first], first) if first > 0 else 0
-    rest = text[begin : begin + LONGEST_CLUSTER * (room + 1)]
-    if not rest:
-        return [LEFT] if text else []
-    before = [LEFT] if begin else []
-    space = max(1, room - len(before))
-    if width_of(rest) <= space:
-        return [*before, *_runs_between(line, starts, begin, len(text))]
-    end = begin + split_at(rest, space - 1)
-    return [*before, *_runs_between(line, starts, begin, end), RIGHT]
-
-
-def _row_end(text: str, at: int, limit: int, line: Line, starts: list[int], rest: int) -> int:
-    if text[limit] == " " and text[limit - 1] != " ":
-        return limit + 1  # one blank falls into the margin
-    if text[limit - 1] == " " and text[at:limit].strip():
-        return limit  # within blanks, or after the last of them
-    index = bisect_right(starts, limit - 1) - 1
-    begin, end = starts[index], starts[index + 1]
-    if line[index].role == STRING and at < begin and limit < end <= begin + rest and text[at:begin].strip():
-        return begin
-    enough = at + (limit - at) // 3
-    for pattern in (AFTER_BLANK, AFTER_SIGN):
-        cut = _last_break(pattern, text, at, limit)
-        if cut > enough:
-            return cut
-    if begin > at and text[at:begin].strip():
-        return begin
-    cut = _last_break(AT_WORD, text, at, limit)
-    return cut if cut > at and text[at:cut].strip() else limit
-
-
-def _last_break(pattern: re.Pattern[str], text: str, at: int, limit: int) -> int:
-    """The end of the last match at or before ``limit``; ``at`` if there is none."""
-    return max((found.end() for found in pattern.finditer(text, at, limit + 1) if found.end() <= limit), default=at)
-
-
-def _runs_between(line: Line, starts: list[int], first: int, last: int) -> Line:
-    found: Line = []
-    index = bisect_right(starts, first) - 1
-    while index < len(line) and starts[index] < last:
-        run, begin = line[index], starts[index]
-        part = run.text[max(0, first - begin) : last - begin]
-        if part:
-            found.append(run if len(part) == len(run.text) else run._replace(text=part))
-        index += 1
-    return found
-
-
-CODE_INDENT: Line = [Run("  ", "code")]
+CODE_INDENT: Line = [Run("  ", CODE_EDGE)]
+COPY = Run("copy", "code-copy")
+"""At the right end of a code block's head; a click on it copies the block."""
 BULLETS = "•◦▪"
+ALERT_ROLES = {
+    "note": "heading",
+    "tip": "success",
+    "important": "accent",
+    "warning": "warning",
+    "caution": "error",
+}
 
 
 def lay(
@@ -135,18 +58,29 @@ def _lay_one(node: Node, width: int, depth: int, sideways: int | None) -> list[L
         case Code(text, info):
             return lay_code(text.split("\n"), info, width, sideways)
         case Formula(source):
-            return code_lines([[Run(row, "math")] if row else [] for row in source.split("\n")], width)
+            rows = code_lines([[Run(row, "math")] if row else [] for row in source.split("\n")], width)
+            return [[Run("  "), *row[1:]] for row in rows]
         case Rule():
             return [[Run("─" * width, "rule")]]
-        case Quote(blocks):
+        case _:
+            return _lay_container(node, width, depth, sideways)
+
+
+def _lay_container(
+    node: Quote | ItemList | Table | Definitions, width: int, depth: int, sideways: int | None
+) -> list[Line]:
+    match node:
+        case Quote(blocks, alert):
             inner = lay(blocks, max(8, width - 2), depth=depth, sideways=sideways)
-            return [[Run("▎ ", "rule"), *_recoloured(line, "muted")] for line in inner]
-        case ItemList() | Table():
-            if isinstance(node, ItemList):
-                lines = _list(node, width, depth, sideways)
-            else:
-                lines = lay_table(node.rows, node.align, width)
-            return lines
+            if alert:
+                return _alert(alert, inner)
+            return [[Run(QUOTE_BAR, "rule"), *_recoloured(line, "muted")] for line in inner]
+        case ItemList():
+            return _list(node, width, depth, sideways)
+        case Table(rows, align):
+            return lay_table(rows, align, width, sideways=sideways)
+        case Definitions(entries):
+            return _definitions(entries, width, depth, sideways)
         case _:
             assert_never(node)
 
@@ -156,6 +90,24 @@ def _heading(runs: Line, level: int, width: int) -> list[Line]:
     styled = [run._replace(role="heading" if run.role == "text" else run.role, look=run.look | look) for run in runs]
     mark: Line = [Run("#" * level + " ", "muted")] if level > 3 else []
     return wrap(styled, width, mark, [Run(" " * line_width(mark))] if mark else [])
+
+
+def _alert(kind: str, inner: Sequence[Line]) -> list[Line]:
+    role = ALERT_ROLES[kind]
+    bar = Run(QUOTE_BAR, role)
+    return [[bar, Run(kind.capitalize(), role, Look.BOLD)], *([bar, *line] for line in inner if line or inner != [[]])]
+
+
+def _definitions(
+    entries: Sequence[tuple[Line, tuple[tuple[Node, ...], ...]]], width: int, depth: int, sideways: int | None
+) -> list[Line]:
+    lines: list[Line] = []
+    for term, meanings in entries:
+        lines.extend(wrap([run._replace(look=run.look | Look.BOLD) for run in term], width))
+        for meaning in meanings:
+            inner = lay(meaning, max(8, width - 4), depth=depth, sideways=sideways)
+            lines.extend([Run("    "), *line] if line else [] for line in inner)
+    return lines
 
 
 def _recoloured(line: Line, role: str) -> Line:
@@ -184,15 +136,19 @@ def lay_code(code: list[str], info: str, width: int, sideways: int | None = None
 
 
 def code_head(info: str, width: int) -> Line:
-    """The line above a code block."""
-    return [Run(f"  {language_of(info)[: max(0, width - 2)]}", "code-label")]
+    """The line above a code block: its language, and where a click copies it."""
+    language = language_of(info)[: max(0, width - 2)]
+    room = width - len(COPY.text) - 3
+    if width_of(language) + 2 > room:
+        return [*CODE_INDENT, Run(language, "code-label")]
+    return [*CODE_INDENT, Run(language + " " * (room - width_of(language)), "code-label"), COPY]
 
 
 def code_lines(lines: Sequence[Line], width: int, sideways: int | None = None) -> list[Line]:
     """Indented lines; long ones are wrapped, or cut to start at column ``sideways``."""
     room = max(4, width - 4)
     if sideways is not None:
-        return [[*CODE_INDENT, *cut_code(line, sideways, room)] for line in lines]
+        return [[*CODE_INDENT, *cut_row(line, sideways, room)] for line in lines]
     found: list[Line] = []
     for line in lines:
         if line_width(line) <= room:
@@ -232,6 +188,34 @@ def _task(blocks: tuple[Node, ...]) -> tuple[str, tuple[Node, ...]] | None:
             paragraph = Paragraph([first._replace(text=first.text[4:]), *blocks[0].runs[1:]], blocks[0].level)
             return drawn, (paragraph, *blocks[1:])
     return None
+
+
+def codes_in(nodes: Sequence[Node]) -> list[str]:
+    """The text of every code block in the order in which they are drawn."""
+    found: list[str] = []
+    for node in nodes:
+        match node:
+            case Code(text):
+                found.append(text)
+            case Quote(blocks):
+                found.extend(codes_in(blocks))
+            case ItemList(items):
+                found.extend(code for blocks in items for code in codes_in(blocks))
+            case Definitions(entries):
+                found.extend(code for _, meanings in entries for blocks in meanings for code in codes_in(blocks))
+            case _:
+                pass
+    return found
+
+
+def is_code(line: Line) -> bool:
+    """Whether a row belongs to a code block."""
+    return any(run.role == CODE_EDGE for run in line[:MOST_BEFORE])
+
+
+def is_code_head(line: Line) -> bool:
+    """Whether a row is the head of a code block."""
+    return is_code(line) and any(run.role in CODE_HEAD_ROLES for run in line[:MOST_BEFORE])
 
 
 def text_of(lines: Sequence[Line]) -> str:

@@ -172,6 +172,10 @@ class LazyLines:
                     self._near = (0, 0, NOTHING)
         return lines
 
+    def index_at(self, number: int) -> int:
+        """The part that contains a line."""
+        return self._heights.find(number)[0]
+
     def start_of(self, index: int) -> int:
         """The first line of a part."""
         return self._heights.start_of(index)

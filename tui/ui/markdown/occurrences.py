@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tui.domain.search_terms import SearchTerms
-from tui.ui.markdown.runs import Line, plain, width_of, wrapped_after
+from tui.ui.markdown.runs import CODE_HEAD_ROLES, Line, plain, width_of, wrapped_after
 
 BEFORE_TEXT = " ▎┊"
 """Characters that precede the text of a line: indents, bars of quotes and thinking."""
@@ -45,9 +45,16 @@ def count_in_markdown(terms: SearchTerms, source: str) -> int:
     return sum(max(len(terms.spans(part)), len(terms.spans(without_marks(part)))) for part in source.split("\n\n"))
 
 
+def _searched(line: Line) -> str:
+    """A line's characters; those above a code block, which its source does not have, are blanks."""
+    if any(run.role in CODE_HEAD_ROLES for run in line):
+        return " " * sum(width_of(run.text) for run in line)
+    return plain(line)
+
+
 def occurrences(terms: SearchTerms, lines: Sequence[Line]) -> list[Occurrence]:
     """Every occurrence, including those broken over lines."""
-    texts = [plain(line) for line in lines]
+    texts = [_searched(line) for line in lines]
     flat = ""
     starts: list[int] = []
     skipped: list[int] = []

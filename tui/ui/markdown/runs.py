@@ -38,6 +38,11 @@ Line = list[Run]
 
 WRAP_ROLE = "code-wrap"
 """The role of everything before the text of a continuation row; copying leaves it out."""
+CODE_EDGE = "code-edge"
+"""The role of the indent of a code block: from here on the row is drawn on the code's own background."""
+CODE_HEAD_ROLES = ("code-label", "code-copy")
+"""Roles of the words above a code block, which are not part of the text."""
+QUOTE_BAR = "▎ "
 LONG_ROW = 2_000
 """Rows from this many characters on are cut line by line, which is ten times as fast; shorter ones take little time."""
 MOST_BEFORE = 12
@@ -65,7 +70,7 @@ def wrapped_after(line: Line) -> int:
         at += len(run.text)
         if run.role == WRAP_ROLE:
             return at
-        if not run.text.isspace() and run.role not in ("rule", "thinking-bar"):
+        if not run.text.isspace() and run.text != QUOTE_BAR and run.role != "thinking-bar":
             break
     return 0
 

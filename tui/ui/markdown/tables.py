@@ -1,6 +1,8 @@
-"""Lays out tables as wide as their content, at most as wide as the screen.
+"""Lays out tables as wide as their content.
 
-Of a table that is still arriving, each row is parsed once, so that the cost per row does not grow.
+A table wider than the screen has its cells wrapped while its columns stay readable; otherwise, or if the user scrolls
+sideways, its rows are cut, so that the columns stay aligned. Of a table that is still arriving, each row is parsed
+once, so that the cost per row does not grow.
 """
 
 from __future__ import annotations
@@ -9,10 +11,13 @@ import re
 from collections.abc import Sequence
 
 from tui.ui.markdown.chunks import NO_ROW, Chunk
+from tui.ui.markdown.row_breaks import cut_row
 from tui.ui.markdown.runs import Line, Look, Run, line_width, wrap
 from tui.ui.markdown.tokens import Table, parse
 
 MIN_COLUMN = 3
+READABLE = 16
+"""Columns that the wide cells of a table need at least to be wrapped; with less, the table is cut."""
 GAP: Line = [Run("  ", "rule")]
 
 
@@ -23,9 +28,13 @@ def lay_table(
     wanted: Sequence[int] = (),
     *,
     headless: bool = False,
+    sideways: int | None = None,
 ) -> list[Line]:
-    """The table's lines: bold head, a thin rule, cells wrapped inside their columns."""
-    return TableLayout(align, width, wanted, headless=headless).lines(rows)
+    """The table's lines: bold head, a thin rule, cells wrapped inside their columns.
+
+    Rows are cut at column ``sideways`` instead, if it is given.
+    """
+    return TableLayout(align, width, wanted, headless=headless, sideways=sideways).lines(rows)
 
 
 def natural_widths(rows: Sequence[Sequence[Line]]) -> list[int]:
@@ -42,9 +51,18 @@ class TableLayout:
     A later part of a long table has no head, and columns at least as wide as those of the first part.
     """
 
-    def __init__(self, align: Sequence[str], width: int, wanted: Sequence[int] = (), *, headless: bool = False) -> None:
+    def __init__(
+        self,
+        align: Sequence[str],
+        width: int,
+        wanted: Sequence[int] = (),
+        *,
+        headless: bool = False,
+        sideways: int | None = None,
+    ) -> None:
         self._align = align
         self._width = width
+        self._sideways = sideways
         self._wanted = list(wanted)
         self._headless = headless
         self._measured = 0
@@ -60,7 +78,7 @@ class TableLayout:
         wanted = self._wanted if last is None else _wider(self._wanted, last)
         if not wanted or not (rows or last):
             return []
-        widths = _fitting(wanted, self._width)
+        widths = wanted if self._sideways is not None else _fitting(wanted, self._width)
         if widths != self._widths:
             self._widths, self._laid, self._lines = widths, 0, []
         for row in rows[self._laid :]:
@@ -72,6 +90,8 @@ class TableLayout:
         lines = _row(row, self._widths, self._align, head=head)
         if head:
             lines.append([Run("  ".join("─" * column for column in self._widths), "rule")])
+        if sum(self._widths) + 2 * (len(self._widths) - 1) > self._width:
+            return [cut_row(line, self._sideways or 0, self._width) for line in lines]
         return lines
 
 
@@ -83,10 +103,10 @@ def _wider(wanted: Sequence[int], row: Sequence[Line]) -> list[int]:
 
 
 def _fitting(wanted: list[int], width: int) -> list[int]:
-    """The natural widths if they fit; else the widest columns shrink first."""
+    """The natural widths if they fit; else the widest columns shrink first, but not below what can be read."""
     columns = len(wanted)
     room = max(columns * MIN_COLUMN, width - 2 * (columns - 1))
-    if sum(wanted) <= room:
+    if sum(wanted) <= room or sum(min(column, READABLE) for column in wanted) > room:
         return wanted
     low, high = MIN_COLUMN, max(wanted)
     while low < high:
@@ -145,7 +165,7 @@ PLAIN_ROW = re.compile(r"[^\\`*_\[\]<>&!~$]*")
 class GrowingTable:
     """The rows of one table; gives None instead of lines if the text is no table after all."""
 
-    def __init__(self, head: str, part: int, width: int, wanted: Sequence[int]) -> None:
+    def __init__(self, head: str, part: int, width: int, wanted: Sequence[int], sideways: int | None) -> None:
         self.head = head
         self.part = part
         self._rows: list[tuple[Line, ...]] = []
@@ -157,7 +177,7 @@ class GrowingTable:
         if len(nodes) == 1 and isinstance(nodes[0], Table):
             self._rows = [] if part else [*nodes[0].rows]
             self._columns = len(nodes[0].align)
-            self._layout = TableLayout(nodes[0].align, width, wanted, headless=part > 0)
+            self._layout = TableLayout(nodes[0].align, width, wanted, headless=part > 0, sideways=sideways)
 
     def lines(self, whole: Sequence[str], unfinished: str, links: dict[str, object]) -> list[Line] | None:
         """The table's lines; ``whole`` is its rows so far, which only grow between calls."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.formulas import GROWING, add_formulas, hide_bars, show_bars
+from tui.ui.markdown.inline_marks import add_inline_marks
 from tui.ui.markdown.runs import Line, Look, Run
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ class Quote:
     """Quoted blocks, drawn with a bar."""
 
     blocks: tuple[Node, ...]
+    alert: str = ""
+    """``note``, ``tip``, ``important``, ``warning`` or ``caution``; "" for a plain quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +73,29 @@ class Table:
     align: tuple[Literal["left", "center", "right"], ...] = field(default=())
 
 
-Node = Paragraph | Code | Formula | Rule | Quote | ItemList | Table
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Terms, each with its definitions."""
+
+    entries: tuple[tuple[Line, tuple[tuple[Node, ...], ...]], ...]
+
+
+Node = Paragraph | Code | Formula | Rule | Quote | ItemList | Table | Definitions
+
+ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|$)", re.IGNORECASE)
+"""The first line of a quote that is an alert."""
 
 
 @cache
 def _parser() -> MarkdownIt:
     # Imported late: the first screen shows no markdown, and this import takes a tenth of the start-up time.
     from markdown_it import MarkdownIt
+    from mdit_py_plugins.deflist import deflist_plugin
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     add_formulas(parser)
+    add_inline_marks(parser)
+    parser.use(deflist_plugin)
     return parser
 
 
@@ -110,6 +127,11 @@ class _Cursor:
         self._at += 1
         return self._tokens[self._at - 1]
 
+    def peek(self, ahead: int) -> Token | None:
+        """A token that ``next`` will return later."""
+        at = self._at + ahead
+        return self._tokens[at] if at < len(self._tokens) else None
+
 
 def _blocks(cursor: _Cursor, until: str) -> Iterator[Node]:
     while (token := cursor.next()) is not None and token.type != until:
@@ -133,24 +155,50 @@ def _leaf(token: Token) -> Node | None:
 
 
 def _container(cursor: _Cursor, token: Token) -> Node | None:
-    match token.type:
-        case "paragraph_open" | "heading_open":
-            level = int(token.tag[1]) if token.tag.startswith("h") else 0
-            return Paragraph(_inline(cursor, token.type.replace("open", "close")), level)
-        case "blockquote_open":
-            return Quote(tuple(_blocks(cursor, "blockquote_close")))
-        case "bullet_list_open":
-            return _list(cursor, "bullet_list_close", None)
-        case "ordered_list_open":
-            start = token.attrGet("start")
-            return _list(cursor, "ordered_list_close", int(start) if start is not None else 1)
-        case "table_open":
-            return _table(cursor)
-        case _:
-            return Paragraph([Run(token.content)]) if token.content else None
+    if token.type in ("paragraph_open", "heading_open"):
+        level = int(token.tag[1]) if token.tag.startswith("h") else 0
+        return Paragraph(_inline(cursor, token.type.replace("open", "close")), level)
+    read = CONTAINERS.get(token.type)
+    if read is not None:
+        return read(cursor, token)
+    return Paragraph([Run(token.content)]) if token.content else None
 
 
-def _list(cursor: _Cursor, until: str, start: int | None) -> ItemList:
+def _quote(cursor: _Cursor, _: Token) -> Quote:
+    alert = _alert(cursor)
+    return Quote(tuple(_blocks(cursor, "blockquote_close")), alert)
+
+
+def _alert(cursor: _Cursor) -> str:
+    """The kind of alert that the quote is, whose first line is then removed; "" if it is none."""
+    paragraph, inline = cursor.peek(0), cursor.peek(1)
+    if paragraph is None or paragraph.type != "paragraph_open" or inline is None or not inline.children:
+        return ""
+    found = ALERT.match(inline.content)
+    if found is None:
+        return ""
+    breaks = [number for number, child in enumerate(inline.children) if child.type in ("softbreak", "hardbreak")]
+    inline.children = inline.children[breaks[0] + 1 :] if breaks else []
+    return found[1].lower()
+
+
+def _definitions(cursor: _Cursor, _: Token) -> Definitions:
+    entries: list[tuple[Line, tuple[tuple[Node, ...], ...]]] = []
+    while (token := cursor.next()) is not None and token.type != "dl_close":
+        if token.type == "dt_open":
+            entries.append((_inline(cursor, "dt_close"), ()))
+        elif token.type == "dd_open" and entries:
+            term, meanings = entries[-1]
+            entries[-1] = (term, (*meanings, tuple(_blocks(cursor, "dd_close"))))
+    return Definitions(tuple(entries))
+
+
+def _list(cursor: _Cursor, opened: Token) -> ItemList:
+    start: int | None = None
+    if opened.type == "ordered_list_open":
+        written = opened.attrGet("start")
+        start = int(written) if written is not None else 1
+    until = opened.type.replace("open", "close")
     items: list[tuple[Node, ...]] = []
     loose = False
     while (token := cursor.next()) is not None and token.type != until:
@@ -161,7 +209,7 @@ def _list(cursor: _Cursor, until: str, start: int | None) -> ItemList:
     return ItemList(tuple(items), start, loose)
 
 
-def _table(cursor: _Cursor) -> Table:
+def _table(cursor: _Cursor, _: Token) -> Table:
     rows: list[tuple[Line, ...]] = []
     align: list[Literal["left", "center", "right"]] = []
     cells: list[Line] = []
@@ -179,6 +227,15 @@ def _table(cursor: _Cursor) -> Table:
             case _:
                 pass
     return Table(tuple(rows), tuple(align))
+
+
+CONTAINERS: dict[str, Callable[[_Cursor, Token], Node]] = {
+    "blockquote_open": _quote,
+    "bullet_list_open": _list,
+    "ordered_list_open": _list,
+    "table_open": _table,
+    "dl_open": _definitions,
+}
 
 
 def _inline(cursor: _Cursor, until: str) -> Line:
@@ -217,17 +274,20 @@ def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
 
 
 def _run(token: Token, look: Look, href: str) -> Run:
+    text, role = token.content, "text"
     match token.type:
         case "text":
-            return Run(token.content, "link" if href else "text", look, href)
+            role = "link" if href else "text"
         case "code_inline" | "math_inline":
-            role = "inline-code" if token.type == "code_inline" else "math"
-            return Run(token.content.replace("\n", " "), role, look, href)
+            text, role = text.replace("\n", " "), "inline-code" if token.type == "code_inline" else "math"
+        case "kbd":
+            role, look = "kbd", look | Look.BOLD
         case "softbreak":
-            return Run(" ", "text", look, href)
+            text = " "
         case "hardbreak":
-            return Run("\n", "text", look, href)
+            text = "\n"
         case "image":
-            return Run(f"[image: {token.content}]", "muted", look, str(token.attrGet("src") or ""))
+            text, role, href = f"[image: {token.content}]", "muted", str(token.attrGet("src") or "")
         case _:
-            return Run(token.content, "text", look, href)
+            pass
+    return Run(text, role, look, href)

@@ -51,7 +51,10 @@ class Clipboard:
 
     def copy(self, what: Copy) -> str:
         """Copy; returns the sentence for the user."""
-        text = printable(self._text(what))
+        return self._copied(self._text(what), what)
+
+    def _copied(self, text: str, what: Copy) -> str:
+        text = printable(text)
         if not text.strip():
             raise UsageError("Nothing to copy.")
         return f"Copied {what.value} ({count(len(text), 'character')}){self.put(text)}."
@@ -68,10 +71,19 @@ class Clipboard:
         except UsageError as error:
             self._app.say(error.message, Severity.WARNING, error.advice)
 
+    def code(self, text: str) -> None:
+        """Copy a code block and show a message."""
+        try:
+            self._app.say(self._copied(text, Copy.CODE))
+        except UsageError as error:
+            self._app.say(error.message, Severity.WARNING, error.advice)
+
     def _write(self, sequence: str) -> None:
         write_to_terminal(self._app, sequence)
 
     def _text(self, what: Copy) -> str:
+        if what is Copy.VISIBLE_CODE:
+            return self._app.chat.transcript.code_to_copy() or self._text(Copy.CODE)
         chosen = list(self._messages())
         if what is Copy.ALL:
             return "\n\n".join(_said(message) for message in self._all())

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.ui.markdown.runs import Line, Look, line_width
+from tui.ui.markdown.runs import CODE_EDGE, MOST_BEFORE, Line, Look, line_width
 
 VARIABLES = {
     "text": "answer-text",
@@ -23,7 +23,10 @@ VARIABLES = {
     "inline-code": "inline-code",
     "math": "inline-code",
     "code": "code-text",
+    "code-edge": "code-text",
     "code-label": "muted-text",
+    "code-copy": "muted-text",
+    "kbd": "code-text",
     "code-wrap": "muted-text",
     "code-cut": "muted-text",
     "user-bar": "user-bar",
@@ -36,11 +39,16 @@ VARIABLES = {
 }
 """Roles whose theme variable has another name; every other role is a variable itself."""
 
-DIM_ROLES = frozenset({"thinking", "muted", "code-label", "code-wrap", "code-cut", "syntax-comment"})
+DIM_ROLES = frozenset({"thinking", "muted", "code-label", "code-copy", "code-wrap", "code-cut", "syntax-comment"})
 """Roles that are drawn dim in 16-colour themes, which have no muted colour."""
 
 BACKGROUNDS = {"": "background", "user": "user-tint", "thinking": "thinking-tint", "code": "code-tint"}
 """Kinds of background, and their theme variables."""
+
+
+def surface_from(line: Line) -> int | None:
+    """The run from which a line is drawn on the background of code; None if it is not."""
+    return next((number for number, run in enumerate(line[:MOST_BEFORE]) if run.role == CODE_EDGE), None)
 
 
 def _colour(value: str | None) -> Color | None:
@@ -51,6 +59,8 @@ def _colour(value: str | None) -> Color | None:
     return Color.parse(value[:7]) if value.startswith("#") else None
 
 
+COPIES: dict[str, object] = {"copies": "code"}
+"""What a click finds in the style of the word that copies a code block."""
 PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─├╭•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…↪", "+-||||-++***oo.~o/#vx!><~>", strict=True)))
 """ASCII replacements for our marks, each as wide as the mark, for screen readers."""
 
@@ -85,20 +95,26 @@ class ThemeStyles:
             role = "thinking"
         return Style(
             color=_colour(self._variables.get(VARIABLES.get(role, role))),
-            bgcolor=self._backgrounds[background].bgcolor,
+            bgcolor=self._backgrounds["code" if role == "kbd" and not background else background].bgcolor,
             bold=bool(look & Look.BOLD) or None,
             italic=bool(look & Look.ITALIC) or thinking or None,
             strike=bool(look & Look.STRIKE) or None,
             underline=bool(look & Look.UNDERLINE) or role == "link" or None,
             dim=(self._ansi and role in DIM_ROLES) or None,
-            meta={"href": href} if href else None,
+            meta={"href": href} if href else COPIES if role == "code-copy" else None,
         )
 
     def strip(self, line: Line, background: str, width: int, *, left: Line | None = None) -> Strip:
-        """A line with styles, padded to ``width``; ``left`` precedes it on the page's own background."""
+        """A line with styles, padded to ``width``; ``left`` precedes it on the page's own background.
+
+        Code has a background of its own on the page, but not within another one.
+        """
+        edge = surface_from(line) if not background else None
         if self._marks is not None:
             left = [run._replace(text=run.text.translate(self._marks)) for run in left or ()]
             line = [run._replace(text=run.text.translate(self._marks)) for run in line]
+        if edge is not None:
+            left, line, background = [*(left or ()), *line[:edge]], line[edge:], "code"
         segments = [Segment(run.text, self.style(run.role, run.look, "", run.href)) for run in left or ()]
         segments.extend(
             Segment(run.text, self.style(run.role, run.look, background, run.href)) for run in line if run.text

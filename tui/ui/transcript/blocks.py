@@ -82,6 +82,10 @@ class Renderable:
         """The line at a position."""
         return 0
 
+    def code_at(self, number: int) -> str | None:
+        """The code block that contains a line; None if the line is not code."""
+        return None
+
     def count(self, terms: SearchTerms) -> int:
         """How often the terms occur in the block, shown or folded."""
         return count_in_markdown(terms, self.text()) if self.is_markdown else len(terms.spans(self.text()))
@@ -276,6 +280,9 @@ class Answer(Renderable):
     def line_at(self, position: LinePosition) -> int:
         return self.document().line_at(position)
 
+    def code_at(self, number: int) -> str | None:
+        return self.document().code_at(number)
+
     def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
         self.height(width)
         return self.document().find(terms, number)
@@ -409,6 +416,10 @@ class Thinking(Renderable):
 
     def line_at(self, position: LinePosition) -> int:
         return 1 + self.words.line_at(position) if self._is_whole else 0
+
+    def code_at(self, number: int) -> str | None:
+        """Below the head."""
+        return self.words.code_at(self._first + number - 1) if 0 < number <= self._rows else None
 
     def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
         """Below the head, and shifted by the bar."""

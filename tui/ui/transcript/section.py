@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from tui.ui.markdown.lazy_lines import LinePosition
 from tui.ui.markdown.runs import Line, Run
-from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.theme.theme_styles import ThemeStyles, surface_from
 from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.plain_fallback import PlainText
 
@@ -311,7 +311,8 @@ class Section:
             seen = line
             if dim:
                 seen, background = [run._replace(role="muted") for run in line], ""
-            tinted = min(width, MARGIN + text_width(width) + 1) if background else 0
+            has_surface = background or surface_from(seen) is not None
+            tinted = min(width, MARGIN + text_width(width) + 1) if has_surface else 0
             strip = theme_styles.strip(seen, background, tinted, left=margin(self.speaker, marked=marked))
             if strip.cell_length < width:
                 strip = Strip.join([strip, theme_styles.strip([], "", width - strip.cell_length)])

@@ -96,6 +96,10 @@ class ToolCall(Renderable):
     def line_at(self, position: LinePosition) -> int:
         return 1 + self._document().line_at(position) if self._open else 0
 
+    def code_at(self, number: int) -> str | None:
+        """Below the first line."""
+        return self._document().code_at(number - 1) if self._open and number else None
+
     def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
         """In the first line, or in the detail."""
         self.height(width)

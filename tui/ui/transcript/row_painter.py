@@ -1,0 +1,153 @@
+"""Makes the rows of the transcript's window: highlights, selection, and what can be shown again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.selection import Selection
+from textual.strip import Strip
+
+from tui.domain.search_terms import SearchTerms
+from tui.ui.markdown.runs import Look, width_of
+from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.transcript.column import Column
+from tui.ui.transcript.section import Section
+
+NEVER = (None, 0, Strip([]))
+MOST_PAINTED = 300
+"""Painted lines that are kept: a few screens, so that scrolling back paints nothing anew."""
+
+
+def row_for_screen(strip: Strip, absolute: int, width: int, theme_styles: ThemeStyles) -> Strip:
+    """A row of the screen's width, with its line number, which Textual's mouse selection needs."""
+    # A strip cropped to its own width stores itself in its cache: a cycle that only a full collection frees.
+    wide = strip if strip.cell_length == width else strip.crop_extend(0, width, theme_styles.background(""))
+    return wide.apply_offsets(0, absolute)
+
+
+def with_selection(strip: Strip, selection: Selection, absolute: int, style: Style) -> Strip:
+    """A row with its selected part highlighted."""
+    span = selection.get_span(absolute)
+    if span is None:
+        return strip
+    start, end = span
+    end = strip.cell_length if end == -1 else end
+    before, chosen, after = strip.divide([start, max(start, end), strip.cell_length])
+    marked = Segment.apply_style(chosen, post_style=Style(color=style.color, bgcolor=style.bgcolor))
+    return Strip.join([before, Strip(marked, chosen.cell_length), after])
+
+
+def with_highlights(strip: Strip, terms: SearchTerms, theme_styles: ThemeStyles) -> Strip:
+    """A row with every occurrence highlighted, also without colours."""
+    text = "".join(segment.text for segment in strip)
+    spans = terms.spans(text)
+    if not spans:
+        return strip
+    cuts = [width_of(text[:at]) for span in spans for at in span]
+    style = theme_styles.style("accent", Look.BOLD | Look.UNDERLINE, "")
+    marked = Style(color=style.color, bold=True, underline=True)
+    parts = strip.divide([*cuts, strip.cell_length])
+    return Strip.join(
+        Strip(Segment.apply_style(part, post_style=marked), part.cell_length) if number % 2 else part
+        for number, part in enumerate(parts)
+    )
+
+
+class RowPainter:
+    """Makes the rows of a column's window, and keeps those that can be shown again.
+
+    Two caches with different keys: sections keep a strip per line of their own, whatever is above them, and
+    ``_painted`` keeps what became of it at a line of the whole column. As long as both return the same objects,
+    Textual neither renders nor sends a row again: scrolling and streaming depend on this.
+    """
+
+    def __init__(self, column: Column, theme_styles: ThemeStyles) -> None:
+        self._column = column
+        self._theme_styles = theme_styles
+        self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
+        self._drawn: dict[Section, None] = {}
+        """Sections with styled lines, the latest drawn last."""
+        self._latest: Section | None = None
+        self.dimmed_from: str | None = None
+        """The key of the first dimmed section."""
+        self.highlighted = SearchTerms()
+        """The terms that are highlighted."""
+
+    def recolour(self, theme_styles: ThemeStyles) -> None:
+        """Apply another theme."""
+        self._theme_styles = theme_styles
+        for section in self._column.sections:
+            section.forget_strips()
+
+    def forget_rows(self) -> None:
+        """Drop the rows of the screen after sections were inserted or removed."""
+        self._painted.clear()
+
+    def is_painted(self, y: int, cursor: tuple[int, int] | None) -> bool:
+        """Whether a row is on the screen as its section draws it now.
+
+        Identity is enough, and much cheaper than comparing text: a section returns the same strip while a line is
+        unchanged.
+        """
+        return self._source(y, cursor) is self._painted.get(self._column.top + y, NEVER)[0]
+
+    def row(
+        self,
+        y: int,
+        width: int,
+        cursor: tuple[int, int] | None,
+        selection: Selection | None,
+        selection_style: Callable[[], Style],
+    ) -> Strip:
+        """A row of the window; ``cursor`` is its section and block, None if it is not shown."""
+        absolute = self._column.top + y
+        strip = self._source(y, cursor)
+        if strip is None:
+            self._painted.pop(absolute, None)
+            return self._theme_styles.strip([], "", width)
+        if self.highlighted:
+            strip = with_highlights(strip, self.highlighted, self._theme_styles)
+        # Rows with a selection or marks are not kept: they change with every mouse move or key.
+        if selection is not None:
+            strip = with_selection(strip, selection, absolute, selection_style())
+            return row_for_screen(strip, absolute, width, self._theme_styles)
+        if self.highlighted:
+            return row_for_screen(strip, absolute, width, self._theme_styles)
+        kept = self._painted.get(absolute)
+        # Returning the same strip again keeps the caches that Textual attaches to it.
+        if kept is None or kept[0] is not strip or kept[1] != width:
+            if len(self._painted) > MOST_PAINTED:
+                self._painted.clear()
+            kept = self._painted[absolute] = (strip, width, row_for_screen(strip, absolute, width, self._theme_styles))
+        return kept[2]
+
+    def _source(self, y: int, cursor: tuple[int, int] | None) -> Strip | None:
+        """A row as its section draws it, the same object while unchanged; None below the end."""
+        found = self._column.find(self._column.top + y)
+        if found is None:
+            return None
+        index, inside = found
+        dim_from = self._column.index_of(self.dimmed_from) if self.dimmed_from is not None else None
+        section = self._column.sections[index]
+        if section is not self._latest:
+            self._note_drawn(section)
+        return section.strip(
+            inside,
+            self._theme_styles,
+            cursor=cursor[1] if cursor is not None and cursor[0] == index else None,
+            dim=dim_from is not None and index >= dim_from,
+        )
+
+    def _note_drawn(self, section: Section) -> None:
+        """Let only recently drawn sections keep styled lines; a long conversation would keep megabytes of them."""
+        self._latest = section
+        self._drawn.pop(section, None)
+        self._drawn[section] = None
+        kept = sum(len(drawn.strips) for drawn in self._drawn)
+        while kept > MOST_PAINTED and len(self._drawn) > 1:
+            longest_ago = next(iter(self._drawn))
+            kept -= len(longest_ago.strips)
+            del self._drawn[longest_ago]
+            longest_ago.forget_strips()
