@@ -99,6 +99,7 @@ async def house(
         left = StoredSession(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
         left = await storage.load(reopen) if reopen else left
         spec = first_spec(program, availability.ready())
+        program.local_models.learn_if_local(spec)
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, left, private=program.options.no_save)
         yield House(program, current, availability, AppServices(current, availability, storage))

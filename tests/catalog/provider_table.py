@@ -29,4 +29,6 @@ def _line(provider: ProviderFacts) -> str:
     elif provider.key_optional:
         key += " if the server asks"
     address = "inside the program" if provider.base_url.endswith(".invalid") else provider.base_url
+    if provider.starts_models:
+        address = "chosen when ponder starts the model"
     return f"| `{provider.id}` | {provider.title} | {provider.wire} | {key} | {address} |"

@@ -62,6 +62,7 @@ VALUES: tuple[object, ...] = (
     "1h",
     "bell",
     "full",
+    "own",
     [],
     ["a"],
     [1],

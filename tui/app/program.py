@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.ids import new_id
 from tui.app.launch_options import LaunchOptions
+from tui.app.local_models import LocalModels
 from tui.app.recording_backend import RecordingBackend
 from tui.app.user_state import CalibrationFile, UserState
 from tui.catalog.catalog import Catalog
@@ -76,6 +77,7 @@ class Program:
     engine: EngineThread
     user_state: UserState
     toolbox: LazyToolbox | Toolbox
+    local_models: LocalModels
     session_toolbox: ToolboxPort
     """``toolbox``, or the tools of a conversation file."""
     problems: list[PonderError]

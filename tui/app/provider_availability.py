@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.app.engine_settings import network_limits
@@ -71,7 +72,8 @@ class ProviderAvailability:
         providers = self._program.catalog.providers().values()
         for server in await local_servers(providers):
             self._servers[server.provider] = server.models
-            self._program.planner.catalog = with_local_rows(self._program.catalog, server.provider, server.rows)
+            add = partial(with_local_rows, provider=server.provider, rows=server.rows)
+            self._program.planner.change_catalog(add)
 
     async def discover(self) -> None:
         """The slow searches: keyring, file and local servers. Called after the screen is shown."""
@@ -154,9 +156,8 @@ class ProviderAvailability:
         """Add cached model lists to the catalogue. Reads files: before the screen is shown only if it must be."""
         from tui.providers.model_lists import ListCache, merge_cached_lists
 
-        self._program.planner.catalog = merge_cached_lists(
-            self._program.catalog, ListCache(self._program.paths.cache), providers or None
-        )
+        lists = ListCache(self._program.paths.cache)
+        self._program.planner.change_catalog(lambda catalog: merge_cached_lists(catalog, lists, providers or None))
 
     async def refresh(self, provider: ProviderFacts) -> int:
         """Fetch a provider's model list; returns the number of models."""
@@ -167,7 +168,7 @@ class ProviderAvailability:
         transport = transport_maker(limits=network_limits(self._program.layers), environ=self._program.environment)
         discovery = Discovery(self._program.keys, transport, ListCache(self._program.paths.cache), time.time)
         listing = await asyncio.wrap_future(self._program.engine.call(discovery.ask(provider)))
-        self._program.planner.catalog = merge_model_lists(self._program.catalog, [listing])
+        self._program.planner.change_catalog(lambda catalog: merge_model_lists(catalog, [listing]))
         return sum(len(models) for models in listing.rows.values())
 
 

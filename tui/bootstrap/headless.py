@@ -96,7 +96,9 @@ def _spec(program: Program, availability: ProviderAvailability) -> ModelSpec:
         if not availability.ready():
             availability.merge_cached_lists()
             asyncio.run(availability.look_for_servers())
-    return first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=True)
+    spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=True)
+    program.local_models.learn_if_local(spec)
+    return spec
 
 
 def _why_demo(availability: ProviderAvailability) -> str:

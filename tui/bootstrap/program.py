@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.engine_settings import call_limit_s, network_limits
 from tui.app.launch_options import LaunchOptions
+from tui.app.local_models import LocalModels
 from tui.app.program import Program, SettingsInForce
 from tui.app.recording_backend import RecordingBackend
 from tui.app.user_state import CalibrationFile, UserState
@@ -78,6 +79,8 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
         _redact_for_tools(keys.redactor, catalog, environment),
         call_limit_s=lambda: call_limit_s(in_force.layers),
     )
+    planner = Planner(catalog, token_meter, keys.account)
+    local_models = LocalModels(paths, environment, lambda: in_force.layers, planner.change_catalog)
     return Program(
         paths=paths,
         environment=environment,
@@ -86,23 +89,29 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
         in_force=in_force,
         remembered=remembered,
         profile_model=profile_model,
-        planner=Planner(catalog, token_meter, keys.account),
+        planner=planner,
         calibration=calibration,
         keys=keys,
-        backend=RecordingBackend(lambda: _backend(keys, environment, options), lambda: network_limits(in_force.layers)),
+        backend=RecordingBackend(
+            lambda: _backend(keys, environment, options, local_models), lambda: network_limits(in_force.layers)
+        ),
         engine=EngineThread(),
         user_state=UserState(paths.state / "memory.json"),
         toolbox=toolbox,
+        local_models=local_models,
         session_toolbox=toolbox,
         problems=[*problems, *toolbox.problems],
         theme_names=lambda: _theme_names(paths),
     )
 
 
-def _backend(keys: Keys, environment: Mapping[str, str], options: LaunchOptions) -> ProviderBackend:
-    from tui.providers.backend import open_backend
+def _backend(
+    keys: Keys, environment: Mapping[str, str], options: LaunchOptions, local_models: LocalModels
+) -> ProviderBackend:
+    from tui.providers.backend import ProviderBackend, transport_maker
 
-    return open_backend(keys, environ=environment, demo_speed=options.demo_speed, watched=not options.headless)
+    make = transport_maker(environ=environment, demo_speed=options.demo_speed, watched=not options.headless)
+    return ProviderBackend(keys, make, open_local=local_models.open_servers)
 
 
 def _theme_names(paths: Paths) -> Iterable[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui.app.program import Program
     from tui.app.services import AppServices
     from tui.app.session_storage import Storage, StoredSession
+    from tui.domain.thinking import ModelSpec
     from tui.ui.app import PonderApp
 
 
@@ -122,6 +123,7 @@ def _run(
         shutdown.leave_if_signalled()
         stored = asyncio.run(_stored(program, storage, resume, latest=latest))
         spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
+        _learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored, private=program.options.no_save)
         shutdown.leave_if_signalled()
@@ -137,6 +139,16 @@ def _run(
             asyncio.run(_end(current, storage))
         finally:
             program.close()
+
+
+def _learn_local(program: Program, spec: ModelSpec) -> None:
+    """Read what the file of a local model says; one that was named for this start must be usable."""
+    try:
+        program.local_models.learn_if_local(spec)
+    except PonderError as error:
+        if program.options.model:
+            raise
+        program.problems.append(error)
 
 
 async def _end(current: OpenSession, storage: Storage) -> None:

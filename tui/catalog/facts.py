@@ -84,6 +84,9 @@ class Quirks:
     """The server can end the thinking of a running response (llama.cpp): ``reasoning_control`` is sent, and
     ``/chat/completions/control`` is asked when the user wants the answer."""
 
+    counts_chat: bool = False
+    """The server counts the tokens of a request at ``/chat/completions/input_tokens`` (llama.cpp)."""
+
     # Prompt caches
     prompt_cache: str = "automatic"
     """How a request asks for caching: ``automatic`` (not at all), ``top_level`` (``cache_control`` of the body, which
@@ -265,6 +268,8 @@ class ProviderFacts:
     key_optional: bool = False
     local: bool = False
     """The server is on loopback and is detected by its port."""
+    starts_models: bool = False
+    """ponder itself starts a server on this machine for each model; the base URL only names the provider."""
     quirks: Quirks = field(default_factory=Quirks)
     wire_quirks: Mapping[str, object] = field(default_factory=dict)
     """Wire → quirk fields, for models that use another wire than ``wire``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import ModelFacts
@@ -15,6 +16,9 @@ from tui.domain.errors import UnknownModel, UsageError
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, parse_number
 
 _LEVELS = {**{level.value: level for level in ThinkingLevel}, "medium": ThinkingLevel.MED}
+LOCAL = "local"
+"""The provider of models that are named by their file."""
+MODEL_FILE = ".gguf"
 MOST_TOKENS = 100_000_000
 """Larger budgets are assumed to be typing errors."""
 
@@ -51,8 +55,10 @@ def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
     provider, _, listed = text.strip().partition("/")
     if asked is not None and any(listed in layer.rows.get(provider, {}) for layer in catalog.layers):
         name, asked = text.strip(), None  # the name of a listed model may end like a level
-    provider, slash, model = name.partition("/")
     known = catalog.providers()
+    provider, slash, model = name.partition("/")
+    if name.lower().endswith(MODEL_FILE) and provider not in known:
+        return ModelSpec(provider=LOCAL, model=str(_absolute(name)), asked=asked)
     if slash and provider not in known and provider.lower() in known:
         provider = provider.lower()
     if slash and provider in known:
@@ -60,7 +66,7 @@ def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
             raise UnknownModel(f"`{text}` names a provider but no model.", nearest=_examples(catalog, provider))
         head, _, last = model.rpartition("/")
         # On local servers a name may contain anything; elsewhere only a level can follow a known model.
-        if head and not known[provider].local and catalog.find(provider, head).known:
+        if head and not (known[provider].local or known[provider].starts_models) and catalog.find(provider, head).known:
             raise _no_level(last, f"{provider}/{head}", catalog.find(provider, head))
         found = catalog.find(provider, model)
         if known[provider].complete and not found.known:
@@ -105,6 +111,13 @@ def _similar_own_models(name: str, catalog: Catalog) -> Iterator[str]:
     """Suggest the same model at a provider of the user with a similar name."""
     provider, slash, model = name.partition("/")
     return (f"{found}/{model}" for found in nearest(provider, catalog.own_providers)) if slash and model else iter(())
+
+
+def _absolute(name: str) -> Path:
+    try:
+        return Path(name).expanduser().absolute()
+    except (OSError, RuntimeError):  # the current folder is gone, or there is no such user
+        return Path(name)
 
 
 def _no_level(word: str, model: str, facts: ModelFacts) -> UnknownModel:

@@ -19,6 +19,7 @@ from tui.domain.stream import (
     BlockNamed,
     BlockStarted,
     ImageData,
+    ModelLoading,
     ProviderRemark,
     ProviderStateReceived,
     ResponseFinished,
@@ -142,6 +143,8 @@ class Assembler:
                 self.remarks.append(event)
             case ResponseFinished(stop):
                 self.stop = stop
+            case ModelLoading():
+                pass
             case (
                 TextDelta()
                 | ThinkingDelta()

@@ -151,6 +151,15 @@ class ProviderRemark:
 
 
 @dataclass(slots=True)
+class ModelLoading:
+    """The model is being loaded on this machine; the request is sent when that is done."""
+
+    share: float | None
+    """How much of it is loaded; None if unknown."""
+    done: bool = False
+
+
+@dataclass(slots=True)
 class ResponseFinished:
     """The wire's end marker arrived. A response without it is incomplete."""
 
@@ -170,6 +179,7 @@ StreamEvent = (
     | BlockFinished
     | UsageReported
     | ProviderRemark
+    | ModelLoading
     | ResponseFinished
 )
 

@@ -24,6 +24,7 @@ from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockStarted,
     Finish,
+    ModelLoading,
     ProviderRemark,
     ResponseFinished,
     ResponseStarted,
@@ -78,7 +79,7 @@ EXCERPT = 200
 LONGEST_CHAIN = 20
 """Most continuations of one response; a server that needs more never ends."""
 
-_NOT_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ResponseFinished)
+_NOT_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ModelLoading, ResponseFinished)
 
 ENDED = "ended_early"
 """Error code of an attempt that the user ended while the model was thinking."""
@@ -358,7 +359,7 @@ class Attempt:
             placed = self._continuation.placed(event)
             if placed is not None:
                 self._take(placed)
-                self.unsaved = True
+                self.unsaved = self.unsaved or not isinstance(placed, ModelLoading)
         unpublished, self._unpublished = self._unpublished, []
         if unpublished:
             self._publish(*unpublished)

@@ -10,6 +10,7 @@ from tui.domain.stream import (
     BlockFinished,
     BlockKind,
     BlockStarted,
+    ModelLoading,
     ProviderRemark,
     ResponseFinished,
     ResponseStarted,
@@ -46,7 +47,7 @@ class Continuation:
         """The renumbered event; None if it adds nothing."""
         if isinstance(event, ResponseStarted):
             return event if self._hop == 0 else None
-        if isinstance(event, UsageReported | ProviderRemark | ResponseFinished):
+        if isinstance(event, UsageReported | ProviderRemark | ModelLoading | ResponseFinished):
             return event
         if self._hop and event.index == 0 and isinstance(event, BlockStarted) and self._continues(event.kind):
             self._offset -= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -207,11 +208,17 @@ class Planner:
     ) -> None:
         """``account`` names the account at (provider, base URL) without revealing the key; "" while it is unknown."""
         self.catalog = catalog
-        """May be replaced by a newer catalogue; applies from the next request on."""
+        """``change_catalog`` replaces it by a newer one, which applies from the next request on."""
+        self._changing = threading.Lock()
         self._token_meter = token_meter
         self._account = account
         self._now = now
         self._made: dict[str, deque[tuple[Ask, ChatRequest]]] = {}
+
+    def change_catalog(self, change: Callable[[Catalog], Catalog]) -> None:
+        """Replace the catalogue by what ``change`` makes of it; several threads learn about models."""
+        with self._changing:
+            self.catalog = change(self.catalog)
 
     def target(self, spec: ModelSpec) -> Target:
         """The target for a model name; raises UnknownModel."""

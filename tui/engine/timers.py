@@ -13,6 +13,7 @@ from tui.domain.format_numbers import count
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
+    ModelLoading,
     ResponseFinished,
     ResponseStarted,
     StreamEvent,
@@ -96,6 +97,8 @@ class ThinkingTimer:
                 self._end(now)
             case ResponseFinished():
                 self._end(now)
+            case ModelLoading():
+                self._started = now
             case _:
                 pass
 

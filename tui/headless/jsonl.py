@@ -25,7 +25,7 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.printable import json_escaped
-from tui.domain.stream import TextDelta, ThinkingDelta, ToolArgsDelta
+from tui.domain.stream import ModelLoading, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.headless.outcome import Outcome, error_object, result_object, run_object, text_of, usage_object
 from tui.headless.text import SurrogateJoiner
 
@@ -110,6 +110,8 @@ class JsonLinesWriter:
 
     def _delta(self, streamed: Streamed) -> Line | None:
         delta = streamed.event
+        if isinstance(delta, ModelLoading):
+            return {"type": "loading", "share": delta.share}
         if not isinstance(delta, TextDelta | ThinkingDelta | ToolArgsDelta):
             return None
         if self._hide_thinking and isinstance(delta, ThinkingDelta):

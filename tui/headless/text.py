@@ -21,10 +21,11 @@ from tui.domain.events import (
     ToolStarted,
 )
 from tui.domain.printable import one_line, printable
-from tui.domain.stream import BlockFinished, TextDelta, ThinkingDelta
+from tui.domain.stream import BlockFinished, ModelLoading, TextDelta, ThinkingDelta
 from tui.domain.thinking import PlanState
 from tui.headless.outcome import Outcome
 
+_CLEAR_LINE = "\r\x1b[K"
 PARAGRAPH = "\n\n"
 """Separates the text of two messages."""
 
@@ -51,6 +52,8 @@ class TextWriter:
         self._thinking_open = False
         self._joiner = SurrogateJoiner()
         self._warned: set[str] = set()
+        self._loading = False
+        """The line about the loading of a model is shown."""
 
     def take(self, event: AppEvent) -> None:
         """Write one event."""
@@ -67,6 +70,8 @@ class TextWriter:
                 self._err.write(self._escaped(text, terminal=self._err_is_terminal))
             case Streamed(event=BlockFinished()):
                 self._end_thinking()
+            case Streamed(event=ModelLoading(share, done)) if self._err_is_terminal:
+                self._show_loading(share, done=done)
             case AttemptReset():
                 self._to_match = self._written
                 self._end_thinking()
@@ -87,6 +92,12 @@ class TextWriter:
     def flush(self) -> None:
         self._out.flush()
         self._err.flush()
+
+    def _show_loading(self, share: float | None, *, done: bool) -> None:
+        """One line that is written over, and is gone when the model is loaded or could not be."""
+        percent = f" {share:.0%}" if share is not None else ""
+        self._err.write(_CLEAR_LINE if done else f"{_CLEAR_LINE}ponder: loading the model …{percent}")
+        self._loading = not done
 
     def _warn(self, warnings: Sequence[str]) -> None:
         """Report each warning of the plan once."""
@@ -155,6 +166,8 @@ class TextWriter:
         self._note(f"{_ended(error.message)} {error.advice}".strip() if error.advice else error.message)
 
     def _note(self, sentence: str) -> None:
+        if self._loading:
+            self._show_loading(None, done=True)
         self._err.write(self._escaped(f"ponder: {sentence}\n", terminal=True))
 
     def _escaped(self, text: str, *, terminal: bool) -> str:

@@ -24,10 +24,17 @@ from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import WireName
 from tui.domain.printable import one_line
 from tui.domain.request import ChatRequest
-from tui.domain.stream import ProviderRemark, ResponseFinished, ResponseStarted, StreamEvent, UsageReported
+from tui.domain.stream import (
+    ModelLoading,
+    ProviderRemark,
+    ResponseFinished,
+    ResponseStarted,
+    StreamEvent,
+    UsageReported,
+)
 from tui.providers.http.deadlines import RequestLimits
 from tui.providers.http.request import HttpRequest, http_request, limits_for, other_header, with_version
-from tui.providers.keys import FoundKey, Keys
+from tui.providers.keys import FoundKey, KeyLocation, Keys
 from tui.providers.redaction import Secret, config_secrets
 from tui.wires.errors.body import page_title
 from tui.wires.errors.classify import refusal_of
@@ -37,6 +44,7 @@ from tui.wires.wire import EncodedRequest, ErrorResponse, wire_named
 
 if TYPE_CHECKING:
     from tui.providers.http.transport import HttpResponse, Transport
+    from tui.providers.local.servers import LocalServers
 
 
 from collections.abc import Collection
@@ -87,13 +95,21 @@ class ProviderBackend:
     """Sends requests to any provider. It must be used on one event loop only."""
 
     def __init__(
-        self, keys: Keys, make_transport: Callable[[], Transport], *, limits: RequestLimits | None = None
+        self,
+        keys: Keys,
+        make_transport: Callable[[], Transport],
+        *,
+        limits: RequestLimits | None = None,
+        open_local: Callable[[], LocalServers] | None = None,
     ) -> None:
+        """``open_local`` is called for the first model that ponder runs itself."""
         self._keys = keys
         self._make_transport = make_transport
         self.limits = limits or RequestLimits()
         """The limits; a change applies from the next request."""
         self._transport: Transport | None = None
+        self._open_local = open_local or _no_local_servers
+        self._local: LocalServers | None = None
         self._found_at: dict[tuple[str, str], ProviderFacts] = {}
         self._warned: set[tuple[str, str, str]] = set()
 
@@ -106,8 +122,11 @@ class ProviderBackend:
         """Send a request and yield the events of the response; events that arrive together come in one batch."""
         changes_left = MOST_CHANGES
         try:
-            provider = self._keys.with_variables(self._provider_for_wire(target))
-            key = await self._key(provider, self._keys.require)
+            if target.provider.starts_models:
+                async with aclosing(self._loading(target)) as steps:
+                    async for step in steps:
+                        yield (step,)
+            provider, key = await self._reach(target)
             while True:
                 received_any = False
                 try:
@@ -128,19 +147,21 @@ class ProviderBackend:
                     changes_left, (provider, key) = changes_left - 1, alternative
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
+            if target.provider.starts_models:
+                raise await self._local_servers().explained(target.facts.id, error) from None
             raise
 
     async def count(self, target: Target, request: ChatRequest) -> int | None:
         """Return the input tokens as counted by the provider, or None if it cannot count."""
         from tui.providers.token_counting import COUNTERS
 
-        counter = COUNTERS.get(target.facts.wire)
-        if counter is None:
+        wire, quirks = target.facts.wire, _quirks(target)
+        counter = COUNTERS.get(wire)
+        if counter is None or (wire is WireName.OPENAI_CHAT and not quirks.counts_chat):
             return None
         try:
-            provider = self._keys.with_variables(self._provider_for_wire(target))
-            key = await self._key(provider, self._keys.require)
-            encoded = wire_named(target.facts.wire).encode(request, _quirks(target))
+            provider, key = await self._reach(target)
+            encoded = wire_named(wire).encode(request, quirks)
             outgoing = http_request(provider, counter.request(encoded), key, path="count")
             async with self._open(target, outgoing) as answer:
                 await _raise_for_status(target, answer, self.limits, encoded)
@@ -157,8 +178,7 @@ class ProviderBackend:
             return False
         body = {"id": response_id, "action": "reasoning_end", "model": request.model}
         try:
-            provider = self._keys.with_variables(self._provider_for_wire(target))
-            key = await self._key(provider, self._keys.require)
+            provider, key = await self._reach(target)
             asked = http_request(provider, EncodedRequest(path=CONTROL_PATH, body=body), key, path="control")
             async with asyncio.timeout(CONTROL_WITHIN_S), self._open(target, asked) as answer:
                 if not 200 <= answer.status < 300:
@@ -173,6 +193,35 @@ class ProviderBackend:
         """Close the connections kept for reuse."""
         if self._transport is not None:
             await self._transport.aclose()
+        if self._local is not None:
+            await asyncio.to_thread(self._local.close)
+
+    async def _loading(self, target: Target) -> AsyncGenerator[ModelLoading, None]:
+        """Start the server of the model if it does not run, and yield how far it is."""
+        loading = False
+        async with aclosing(self._local_servers().until_ready(target.facts.id)) as steps:
+            async for step in steps:
+                if isinstance(step, ModelLoading):
+                    loading = True
+                    yield step
+        if loading:
+            yield ModelLoading(1.0, done=True)
+
+    def _local_servers(self) -> LocalServers:
+        if self._local is None:
+            self._local = self._open_local()
+        return self._local
+
+    async def _reach(self, target: Target) -> tuple[ProviderFacts, FoundKey | None]:
+        """Return the provider as it is reached now, and its key."""
+        provider = self._keys.with_variables(self._provider_for_wire(target))
+        if not provider.starts_models:
+            return provider, await self._key(provider, self._keys.require)
+        server = await self._local_servers().ready(target.facts.id)
+        secret = Secret(server.key)
+        self._keys.redactor.remember(secret)
+        key = FoundKey(secret=secret, location=KeyLocation.UNSAVED, source="made by ponder")
+        return replace(provider, base_url=server.base_url), key
 
     async def _attempt(
         self, target: Target, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
@@ -243,6 +292,10 @@ class ProviderBackend:
         if known is not None and known.base_url.startswith(base_url):
             return replace(provider, base_url=known.base_url, wire=wire, auth=known.auth)
         return replace(provider, base_url=base_url, wire=wire)
+
+
+def _no_local_servers() -> LocalServers:
+    raise ProviderError(ErrorKind.UNSUPPORTED, "Models on this machine cannot be run here.", retryable=False)
 
 
 def _suspect_thinking(error: ProviderError, target: Target, request: ChatRequest) -> None:

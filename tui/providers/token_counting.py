@@ -43,9 +43,14 @@ def _gemini(encoded: EncodedRequest) -> EncodedRequest:
     return EncodedRequest(path=f"/{model}:countTokens", body=body, headers=encoded.headers)
 
 
+def _chat(encoded: EncodedRequest) -> EncodedRequest:
+    return _without(encoded, "/chat/completions/input_tokens", "stream", "stream_options")
+
+
 COUNTERS = {
+    WireName.OPENAI_CHAT: CountingEndpoint(request=_chat, answer="input_tokens"),
     WireName.ANTHROPIC: CountingEndpoint(request=_anthropic, answer="input_tokens"),
     WireName.OPENAI_RESPONSES: CountingEndpoint(request=_responses, answer="input_tokens"),
     WireName.GEMINI: CountingEndpoint(request=_gemini, answer="totalTokens"),
 }
-"""Counters by wire; the other wires have none."""
+"""Counters by wire; Ollama has none, and Chat Completions only where the quirk ``counts_chat`` says so."""

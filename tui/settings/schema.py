@@ -183,6 +183,18 @@ class Network(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Local(Section):
+    """Models on this machine that ponder runs itself."""
+
+    server: Literal["own", "llama-server"] = "own"
+    """What runs them: own is the llama.cpp of the package xllamacpp, llama-server the program of that name on PATH."""
+    idle: Annotated[float, NumberRange(0, 100_000)] = 15
+    """Minutes without a request after which a model leaves the memory; with 0 it stays until the last ponder ends."""
+    context: Annotated[int, NumberRange(256, 100_000_000)] | None = None
+    """Context window in tokens; a smaller one takes less memory. If not set, the model's, as far as memory allows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(Section):
     """All settings."""
 
@@ -198,6 +210,7 @@ class Settings(Section):
     tools: Tools = Tools()
     ui: Ui = Ui()
     network: Network = Network()
+    local: Local = Local()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +292,9 @@ def _settings_adapter() -> TypeAdapter[Settings]:
     return TypeAdapter(Settings)
 
 
-def _section(group: str) -> type[Reasoning | Generation | Context | Cache | Budget | Tools | Ui | Network | Settings]:
+def _section(
+    group: str,
+) -> type[Reasoning | Generation | Context | Cache | Budget | Tools | Ui | Network | Local | Settings]:
     return type(getattr(Settings(), group)) if group else Settings
 
 

@@ -22,12 +22,14 @@ from tui.domain.events import (
     RetryScheduled,
     SaveFailed,
     SaveRecovered,
+    Streamed,
     ToolStarted,
 )
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count, duration, tokens
 from tui.domain.listing import Activity, OpenSessionInfo
 from tui.domain.printable import one_line
+from tui.domain.stream import ModelLoading
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading
 from tui.engine.state import Phase, SessionView
@@ -65,6 +67,8 @@ class Status:
     """When the phase began."""
     retry_at: float | None = None
     stalled_s: float | None = None
+    share: float | None = None
+    """How much of the model is loaded."""
     tool: str = ""
     not_saved: str = ""
     private: bool = False
@@ -90,6 +94,8 @@ def activity_text(status: Status, now: float) -> str:
         return f"running {one_line(status.tool, 30)}{spent}"
     if status.phase is Phase.IDLE:
         return ""
+    if status.phase is Phase.LOADING and status.share is not None:
+        return f"{status.phase.value} … {status.share:.0%}{spent}"
     if status.stalled_s is not None:
         return f"no data for {status.stalled_s:.0f} s · esc stops"
     return f"{status.phase.value}{spent}"
@@ -258,6 +264,8 @@ def _changes(status: Status, event: AppEvent, now: float) -> dict[str, object]:
             changes["retry_at"] = now + wait
         case ToolStarted(name=name):
             changes["tool"] = name
+        case Streamed(event=ModelLoading(share)):
+            changes["share"] = share
         case SaveFailed(message):
             changes["not_saved"] = message
         case SaveRecovered():

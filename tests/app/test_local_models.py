@@ -1,0 +1,158 @@
+"""A model in a file is asked like any other: its server is started, shared and ended by ponder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from tests.app.local_stage import OWN_SERVER, processes, scripted_model, surroundings, wait_for_end
+from tests.app.stage import House, house
+from tui.domain.errors import PonderError
+from tui.domain.events import MessageCompleted, Streamed, TurnFailed
+from tui.domain.stream import ModelLoading
+from tui.headless.outcome import text_of
+from tui.providers.local.server_folder import ServerFolder
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
+
+
+def asking(folder: Path, model: Path, home: str = "home") -> AbstractAsyncContextManager[House]:
+    """ponder, asking this model with the scripted server."""
+    return house(folder / home, environment=surroundings(folder), model=str(model), assignments=OWN_SERVER)
+
+
+async def said(h: House) -> str:
+    heard = await h.say("Hi")
+    assert [event.error for event in heard if isinstance(event, TurnFailed)] == []
+    return "".join(text_of(event.message) for event in heard if isinstance(event, MessageCompleted))
+
+
+async def failure(h: House) -> PonderError:
+    (error,) = [event.error for event in await h.say("Hi") if isinstance(event, TurnFailed)]
+    return error
+
+
+async def test_a_file_is_asked_and_its_server_ends_with_ponder(tmp_path: Path) -> None:
+    async with asking(tmp_path, scripted_model(tmp_path, says="Hello from a file.")) as h:
+        assert h.current.spec.provider == "local"
+        assert await said(h) == "Hello from a file."
+        running = processes(tmp_path)
+        assert len(running) == 2
+        assert await said(h) == "Hello from a file."
+        assert processes(tmp_path) == running
+    wait_for_end(tmp_path)
+
+
+async def test_the_first_request_tells_how_far_the_model_is(tmp_path: Path) -> None:
+    async with asking(tmp_path, scripted_model(tmp_path)) as h:
+        told = [
+            [e.event for e in await h.say("Hi") if isinstance(e, Streamed) and isinstance(e.event, ModelLoading)]
+            for _ in range(2)
+        ]
+    assert told[0][-1] == ModelLoading(1.0, done=True)
+    assert told[1] == []
+    wait_for_end(tmp_path)
+
+
+async def test_what_the_server_says_about_the_model_is_known_after_the_first_answer(tmp_path: Path) -> None:
+    async with asking(tmp_path, scripted_model(tmp_path, n_ctx=2048, vision=True)) as h:
+        assert h.current.facts.context_window == 40_960  # as the file says
+        await said(h)
+        assert (h.current.facts.context_window, h.current.facts.inputs) == (2048, frozenset({"text", "image"}))
+    wait_for_end(tmp_path)
+
+
+async def test_two_windows_share_one_server_and_the_last_one_ends_it(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path)
+    async with asking(tmp_path, model) as second:
+        async with asking(tmp_path, model) as first:
+            await asyncio.gather(said(first), said(second))
+            running = processes(tmp_path)
+            assert len(running) == 2
+        assert await said(second) == "Hello from here."
+        assert processes(tmp_path) == running
+    wait_for_end(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("unknown model architecture: 'zzama'", "This version of llama.cpp does not know the architecture `zzama`."),
+        ("data is not within the file bounds, model is corrupted or incomplete", "The model's file is damaged"),
+        ("mmap failed: Cannot allocate memory", "There is not enough memory for this model."),
+        ("something new", "The model's server ended with code 1: llama_model_load: error loading model: something new"),
+    ],
+)
+async def test_a_model_that_cannot_be_loaded_is_explained(tmp_path: Path, line: str, sentence: str) -> None:
+    async with asking(tmp_path, scripted_model(tmp_path, fails=line)) as h:
+        error = await failure(h)
+        assert error.message.startswith(sentence)
+        assert error.advice
+    wait_for_end(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("number", "word"),
+    [(signal.SIGILL, "AVX2"), (signal.SIGKILL, "memory"), (signal.SIGSEGV, "crashed (SIGSEGV)")],
+)
+async def test_a_server_that_is_killed_while_it_loads_is_explained(tmp_path: Path, number: int, word: str) -> None:
+    async with asking(tmp_path, scripted_model(tmp_path, signal=int(number))) as h:
+        assert word in (await failure(h)).message
+    wait_for_end(tmp_path)
+
+
+async def test_a_crash_within_an_answer_is_explained_and_the_next_request_starts_it_again(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path, says="It begins well and then", dies_after=3)
+    async with asking(tmp_path, model) as h:
+        assert "crashed (SIGSEGV)" in (await failure(h)).message
+        scripted_model(tmp_path, says="All is well.")
+        assert await said(h) == "All is well."
+    wait_for_end(tmp_path)
+
+
+async def test_an_earlier_failure_does_not_stay(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path, fails="something new")
+    async with asking(tmp_path, model) as h:
+        await failure(h)
+        scripted_model(tmp_path)
+        assert await said(h) == "Hello from here."
+    wait_for_end(tmp_path)
+
+
+@pytest.mark.parametrize("which", ["keeper", "server"])
+async def test_a_killed_process_leaves_no_other_and_the_next_request_starts_both(tmp_path: Path, which: str) -> None:
+    async with asking(tmp_path, scripted_model(tmp_path)) as h:
+        await said(h)
+        (place,) = (tmp_path / "home" / "state" / "local").iterdir()
+        state = ServerFolder(place).read()
+        assert state is not None
+        os.kill(state.keeper if which == "keeper" else state.process, signal.SIGKILL)
+        wait_for_end(tmp_path)
+        assert await said(h) == "Hello from here."
+    wait_for_end(tmp_path)
+
+
+async def test_without_the_program_it_says_so(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path)
+    async with house(tmp_path / "home", environment={"PATH": ""}, model=str(model), assignments=OWN_SERVER) as h:
+        assert (await failure(h)).message == "There is no `llama-server` on the PATH."
+
+
+async def test_its_files_are_private_and_the_key_is_not_on_a_command_line(tmp_path: Path) -> None:
+    async with asking(tmp_path, scripted_model(tmp_path)) as h:
+        await said(h)
+        (place,) = (tmp_path / "home" / "state" / "local").iterdir()
+        state = ServerFolder(place).read()
+        assert state is not None
+        assert state.key
+        for path in (place, *place.rglob("*")):
+            assert path.stat().st_mode & 0o077 == 0, path
+        for process in processes(tmp_path):
+            assert state.key.encode() not in Path(f"/proc/{process}/cmdline").read_bytes()
+    wait_for_end(tmp_path)

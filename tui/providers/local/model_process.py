@@ -1,0 +1,45 @@
+"""Runs one model with llama.cpp's own HTTP server, as ``python -m tui.providers.local.model_process``.
+
+Loading holds the interpreter's lock for as long as it takes, and C++ writes to the standard error output: neither may
+happen in the process that draws the screen. What to do comes as JSON on the standard input.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import signal
+import sys
+
+SLOTS = 4
+"""Requests that are answered at the same time; they share the window, so this costs no memory."""
+CACHED_MIB = 1_024
+"""Memory for the prompts of conversations that were left, so that returning to one is quick."""
+
+
+def main() -> None:
+    """Load the model and serve until the process is ended."""
+    wanted = json.load(sys.stdin)
+    sys.stdin.close()
+    xllamacpp = importlib.import_module("xllamacpp")
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = wanted["model"]
+    if wanted["mmproj"]:
+        parameters.mmproj.path = wanted["mmproj"]
+    parameters.n_ctx = wanted["context"]
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [wanted["key"]]
+    parameters.n_parallel = SLOTS
+    parameters.kv_unified = True
+    parameters.cache_ram_mib = CACHED_MIB
+    parameters.ui = False
+    parameters.offline = True
+    parameters.warmup = False
+    server = xllamacpp.Server(parameters)  # returns when the model is loaded; its log names the port
+    while server is not None:
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()

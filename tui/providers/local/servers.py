@@ -1,0 +1,250 @@
+"""The servers of local models as a window sees them: started at first use, shared, and given up at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import asdict
+from pathlib import Path
+
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.stream import ModelLoading
+from tui.providers.local.keeper import Wanted
+from tui.providers.local.server_folder import Holder, ServerFolder, ServerState, Stage
+
+LOOK_S = 0.05
+TELL_S = 1.0
+"""How often progress is told at least, so that nobody thinks the server is silent."""
+MOST_STARTS = 3
+NOTICE_S = 1.5
+"""How long the keeper may take to notice that its server has ended."""
+PACKAGE = "xllamacpp"
+SEE_LOG = "`/status` shows the last lines of its log."
+PASSED_ON = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "TZ")
+PASSED_ON_BEGINNINGS = (
+    "LC_",
+    "LD_",
+    "DYLD_",
+    "CUDA_",
+    "NVIDIA_",
+    "HIP_",
+    "ROCR_",
+    "HSA_",
+    "GGML_",
+    "VK_",
+    "OMP_",
+    "ONEAPI_",
+)
+"""Variables that the server may need. It gets no others, because some hold keys."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalOptions:
+    """The settings ``local.*``."""
+
+    server: str = "own"
+    idle_s: float = 0.0
+    context: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFile:
+    """The files of a model."""
+
+    path: Path
+    mmproj: Path | None = None
+
+
+class LocalServers:
+    """Starts servers and claims them for this process. For use on one event loop; files are read in threads."""
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        options: Callable[[], LocalOptions],
+        find: Callable[[str], ModelFile],
+        learned: Callable[[str, Mapping[str, object]], None],
+    ) -> None:
+        """``find`` returns the files of a model by its name; it may read files and raise PonderError.
+
+        ``learned`` gets the name of a model and what its server says about it.
+        """
+        self._folder = folder
+        self._environment = environment
+        self._options = options
+        self._find = find
+        self._learned = learned
+        self._held: dict[Path, Holder] = {}
+        self._places: dict[str, ServerFolder] = {}
+        """Where the server of each model was last."""
+        self._known: dict[str, int] = {}
+        """The port of each model's server that was asked about the model."""
+
+    async def until_ready(self, model: str) -> AsyncGenerator[ModelLoading | ServerState, None]:
+        """Start the server if it does not run, and yield progress; the state of the running server comes last."""
+        place, wanted = await asyncio.to_thread(self._claim, model)
+        loop = asyncio.get_running_loop()
+        starts, waited = 0, False
+        told_at = loop.time()
+        told: float | None = -1.0
+        while True:
+            state = await asyncio.to_thread(self._state_if_running, place, wanted, waited=waited)
+            stage = state.stage if state is not None else None
+            if state is not None and stage is Stage.READY:
+                if self._known.get(model) != state.port:
+                    self._known[model] = state.port
+                    self._learned(model, state.props)
+                yield state
+                return
+            if state is not None and stage is Stage.FAILED and waited:
+                raise _error(ErrorKind.OTHER, state.sentence, state.advice)
+            starts += state is None
+            if starts > MOST_STARTS:
+                raise _error(ErrorKind.OTHER, "The process that runs the model ended at once.", SEE_LOG)
+            waited = stage in (None, Stage.LOADING)
+            share = state.share if state is not None else None
+            if share != told or loop.time() - told_at > TELL_S:
+                told, told_at = share, loop.time()
+                yield ModelLoading(share)
+            await asyncio.sleep(LOOK_S)
+
+    async def ready(self, model: str) -> ServerState:
+        """Return the running server of a model, started if need be."""
+        async with aclosing(self.until_ready(model)) as steps:
+            async for step in steps:
+                if isinstance(step, ServerState):
+                    return step
+        raise AssertionError("the last step is the server")
+
+    async def explained(self, model: str, error: ProviderError) -> ProviderError:
+        """Return the error with the reason if it came because the server has ended."""
+        place = self._places.get(model)
+        if place is None or error.kind not in (ErrorKind.CONNECT, ErrorKind.NETWORK, ErrorKind.TRUNCATED):
+            return error
+        loop = asyncio.get_running_loop()
+        until = loop.time() + NOTICE_S
+        while loop.time() < until:
+            state = await asyncio.to_thread(place.read)
+            if state is not None and state.stage is Stage.FAILED:
+                return ProviderError(error.kind, state.sentence, advice=state.advice, retryable=True)
+            await asyncio.sleep(LOOK_S)
+        return error
+
+    def close(self) -> None:
+        """Give up all claims; servers that no other window uses end."""
+        while self._held:
+            self._held.popitem()[1].release()
+
+    def _claim(self, model: str) -> tuple[ServerFolder, Wanted]:
+        options, files = self._options(), self._find(model)
+        program = self._program(options)
+        name = json.dumps([str(files.path), str(files.mmproj), program, options.context])
+        place = ServerFolder(self._folder / hashlib.sha256(name.encode()).hexdigest()[:16])
+        place.create()
+        self._places[model] = place
+        if place.path not in self._held:
+            self._held[place.path] = place.hold()
+        self._held[place.path].touch()
+        wanted = Wanted(
+            folder=str(place.path),
+            model=str(files.path),
+            mmproj=str(files.mmproj or ""),
+            program=program,
+            context=options.context or 0,
+            idle_s=options.idle_s,
+        )
+        return place, wanted
+
+    def _program(self, options: LocalOptions) -> str:
+        """Return the path of the ``llama-server`` to use; "" for a process of ponder's own."""
+        if os.name != "posix":
+            raise _error(
+                ErrorKind.UNSUPPORTED,
+                "ponder runs models itself on Linux and macOS only.",
+                "Start a `llama-server`, and ask `llama.cpp/NAME`.",
+            )
+        if options.server == "llama-server":
+            return self._llama_server()
+        from importlib.util import find_spec
+
+        if find_spec(PACKAGE) is None:
+            raise _error(
+                ErrorKind.UNSUPPORTED,
+                f"To run a model of your own, ponder needs the package {PACKAGE}.",
+                f"Install it: `{install_command()}`",
+            )
+        return ""
+
+    def _llama_server(self) -> str:
+        from shutil import which
+
+        found = which("llama-server", path=self._environment.get("PATH", ""))
+        if found is None:
+            advice = "Install llama.cpp, or use ponder's own: `/set local.server own`."
+            raise _error(ErrorKind.UNSUPPORTED, "There is no `llama-server` on the PATH.", advice)
+        return found
+
+    def _state_if_running(self, place: ServerFolder, wanted: Wanted, *, waited: bool) -> ServerState | None:
+        """Return what the keeper says; without a keeper, start one and return None.
+
+        ``waited``: a server that failed meanwhile failed for this caller, too, and is not started again.
+        """
+        state = place.read()
+        if waited and state is not None and state.stage is Stage.FAILED:
+            return state
+        lock = place.become_keeper()
+        if lock is None:
+            return place.read() or ServerState(stage=Stage.LOADING)
+        try:
+            place.forget_state()
+            _start_keeper(place, wanted, lock, self._environment)
+        finally:
+            os.close(lock)
+        return None
+
+
+def install_command() -> str:
+    """The command that adds the package to this installation."""
+    if "pipx" in Path(sys.prefix).parts:
+        return f"pipx inject ponder-tui {PACKAGE}"
+    if "uv" in Path(sys.prefix).parts and "tools" in Path(sys.prefix).parts:
+        return f"uv tool install --with {PACKAGE} ponder-tui"
+    return "pip install 'ponder-tui[local]'"
+
+
+def _error(kind: ErrorKind, sentence: str, advice: str) -> ProviderError:
+    return ProviderError(kind, sentence, advice=advice, retryable=False)
+
+
+def _start_keeper(place: ServerFolder, wanted: Wanted, lock: int, environment: Mapping[str, str]) -> None:
+    """Start the keeper, which leaves this process at once; the lock passes to it."""
+    log = place.open_log()
+    try:
+        subprocess.run(
+            (sys.executable, "-P", "-m", "tui.providers.local.keeper"),
+            input=json.dumps(asdict(wanted)).encode(),
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            env=_environment(environment),
+            pass_fds=(lock,),
+            start_new_session=True,
+            check=False,
+        )
+    finally:
+        os.close(log)
+
+
+def _environment(environment: Mapping[str, str]) -> dict[str, str]:
+    passed_on = {
+        name: value for name, value in environment.items() if name in PASSED_ON or name.startswith(PASSED_ON_BEGINNINGS)
+    }
+    return {**passed_on, "PYTHONPATH": str(Path(__file__).parents[3])}
