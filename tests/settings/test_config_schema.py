@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # it has no types
+from jsonschema import Draft7Validator
 
 from tests.prefork import surroundings
 from tui.cli.main import main
@@ -36,6 +36,7 @@ def _nested(name: str, value: object) -> dict[str, Any]:
 
 
 def test_every_setting_has_its_help_and_default(validator: Draft7Validator) -> None:
+    assert isinstance(validator.schema, dict)
     properties = validator.schema["properties"]
     for key in keys().values():
         group, _, leaf = key.name.rpartition(".")
