@@ -28,7 +28,8 @@ def home(tmp_path: Path) -> Path:
 
 
 def library(home: Path, **environment: str) -> ModelLibrary:
-    return library_of({"HOME": str(home), **environment}, paths(home))
+    around = {"HOME": str(home), "OLLAMA_MODELS": str(home / ".ollama/models"), **environment}
+    return library_of(around, paths(home))
 
 
 def paths(home: Path) -> Paths:

@@ -25,6 +25,8 @@ from tui.settings.paths import Paths, find_paths
 from tui.settings.user_files import may_exist
 
 SHELLS = ("bash", "zsh", "fish")
+LOCAL_MODELS_S = 1.0
+"""Time for looking into folders of models."""
 FILES = "FILE"
 """Marks the shell's own completion of paths."""
 PATHS = {"FILE", "PATH"}
@@ -33,6 +35,7 @@ ASKED_FOR = {
     "PROVIDER": "providers",
     "P": "providers",
     "NAME": "profiles",
+    "MODEL": "local",
     "ID": "sessions",
     "KEY=VALUE": "settings",
 }
@@ -289,6 +292,13 @@ def _is_model(name: str, catalog: Catalog) -> bool:
     return spec.asked is None and catalog.find(spec.provider, spec.model).known
 
 
+def _local_models(_: str) -> Iterator[str]:
+    from tui.providers.local.library import library_of
+
+    for model in library_of(os.environ, find_paths(os.environ)).models(within_s=LOCAL_MODELS_S):
+        yield model.name
+
+
 def _providers(_: str) -> Iterable[str]:
     return _catalog().providers()
 
@@ -339,6 +349,7 @@ def _paths() -> Paths:
 
 
 _KINDS: Mapping[str, Callable[[str], Iterable[str]]] = {
+    "local": _local_models,
     "models": _models,
     "profiles": _profiles,
     "providers": _providers,

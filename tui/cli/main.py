@@ -42,6 +42,7 @@ COMMANDS = {
     "price": CommandEntry("tui.cli.price", "print what a request costs"),
     "cost": CommandEntry("tui.cli.cost", "print what was spent, by day, model or session"),
     "models": CommandEntry("tui.cli.models", "list the models in the catalogue"),
+    "local": CommandEntry("tui.cli.local", "list, download, add and remove models on this machine"),
     "auth": CommandEntry("tui.cli.auth", "save, list and remove providers' keys"),
     "sessions": CommandEntry("tui.cli.sessions", "list, search, show, export, import and delete sessions"),
     "context": CommandEntry(

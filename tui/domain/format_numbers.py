@@ -30,6 +30,15 @@ def input_text(whole: int, cache_read: int | None, cache_write: int | None) -> s
     return f"{tokens(whole)} ({', '.join(cache)})" if cache else tokens(whole)
 
 
+def data_size(number: int) -> str:
+    """A number of bytes: 940 bytes, 12 kB, 639 MB, 2.50 GB."""
+    if number < 1_000:
+        return count(number, "byte")
+    if number < 999_500:
+        return f"{number / 1e3:.0f} kB"
+    return f"{number / 1e6:.0f} MB" if number < 999_500_000 else f"{number / 1e9:.2f} GB"
+
+
 def duration(seconds: float) -> str:
     """A duration: 0.8 s, 44 s, 2 m 05 s, 1 h 03 m."""
     if seconds < 9.95:

@@ -33,7 +33,7 @@ def locked(path: Path) -> Iterator[None]:
     try:
         for _ in range(int(LOCK_WITHIN_S / LOCK_RETRY_S)):
             try:
-                _lock(handle)
+                take_lock(handle)
                 break
             except (BlockingIOError, PermissionError):
                 pause.wait(LOCK_RETRY_S)
@@ -46,14 +46,16 @@ def locked(path: Path) -> Iterator[None]:
 
 if sys.platform == "win32":
 
-    def _lock(handle: int) -> None:
+    def take_lock(handle: int) -> None:
+        """Lock an open file until it is closed. Raises OSError if another process has locked it."""
         import msvcrt
 
         msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
 
 else:
 
-    def _lock(handle: int) -> None:
+    def take_lock(handle: int) -> None:
+        """Lock an open file until it is closed. Raises OSError if another process has locked it."""
         import fcntl
 
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

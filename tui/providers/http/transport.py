@@ -211,8 +211,13 @@ class Transport:
             import tui.providers.http.httpx_connection  # noqa: F401  # imported only to load it
 
     @asynccontextmanager
-    async def open(self, request: HttpRequest, *, limits: RequestLimits | None = None) -> AsyncIterator[HttpResponse]:
-        """Send a request and wait for the headers. A redirect is an error: the key must not be sent elsewhere."""
+    async def open(
+        self, request: HttpRequest, *, limits: RequestLimits | None = None, redirects: bool = False
+    ) -> AsyncIterator[HttpResponse]:
+        """Send a request and wait for the headers.
+
+        A redirect is an error, because the key must not be sent elsewhere; with ``redirects`` it is returned as it is.
+        """
         limits = limits or self._limits
         address = checked_url(request.url, plain_http=self._plain_http, allow_http=limits.allow_http)
         proxy = self._proxy(address)
@@ -222,7 +227,8 @@ class Transport:
         answer = HttpResponse(response, route, limits)
         clean = False
         try:
-            _refuse_redirect(answer, route)
+            if not redirects:
+                _refuse_redirect(answer, route)
             yield answer
             clean = answer.ended
         finally:

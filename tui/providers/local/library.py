@@ -33,6 +33,8 @@ class LocalModel:
     """Unique among the models of this machine, without white space."""
     path: Path
     """Its file; the first one of a model in several files."""
+    parts: tuple[Path, ...]
+    """All its files except ``mmproj``."""
     mmproj: Path | None
     """The file with which it sees images."""
     size: int
@@ -97,6 +99,7 @@ class ModelLibrary:
         model = LocalModel(
             name=found.name,
             path=found.paths[0],
+            parts=found.paths,
             mmproj=found.mmproj,
             size=0,
             facts=None,

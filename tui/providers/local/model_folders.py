@@ -70,8 +70,9 @@ def model_folders(environment: Mapping[str, str], own: Path) -> tuple[ModelFolde
         _first(environment, ("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "hub"))
         or cache / "huggingface" / "hub"
     )
-    ollama = [Path(own_place)] if (own_place := environment.get("OLLAMA_MODELS")) else []
-    ollama += [home / ".ollama/models", Path("/usr/share/ollama/.ollama/models")]
+    ollama = [home / ".ollama/models", Path("/usr/share/ollama/.ollama/models")]
+    if place := environment.get("OLLAMA_MODELS"):
+        ollama = [Path(place)]
     llama = [Path(place)] if (place := environment.get("LLAMA_CACHE")) else []
     llama += [home / "Library/Caches/llama.cpp" if sys.platform == "darwin" else cache / "llama.cpp"]
     places = [
