@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -323,3 +324,29 @@ async def test_a_copy_of_the_folder_is_a_whole_store(tmp_path: Path, stage: Stag
     copied = open_stage(copy)
     assert await copied.conversations.turns("s") == (rich_turn(),)
     copied.database.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no locks between the threads of a process here")
+@pytest.mark.parametrize("left", [0, 1, 4096, 20_000])
+async def test_a_truncated_index_of_the_log_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int
+) -> None:
+    monkeypatch.setattr("tui.store.database.IDLE_WAL", 1 << 30)  # so that nothing uses the file between the calls
+    stage, other = open_stage(tmp_path), open_stage(tmp_path)
+    index = tmp_path / "data" / "sessions.db-shm"
+    told: list[Turn] = []
+    for number in range(12):
+        told += [a_turn(2 * number), a_turn(2 * number + 1)]
+        await stage.keep("s", told[-2])
+        assert (await other.conversations.turns("s"))[-1] == told[-2]
+        os.truncate(index, left)
+        await (stage if number % 2 else other).keep("s", told[-1])
+        assert await stage.conversations.turns("s") == tuple(told)
+        assert await other.conversations.turns("s") == tuple(told)
+        os.truncate(index, left)
+    stage.database.close()
+    other.database.close()
+    third = open_stage(tmp_path)
+    assert await third.conversations.turns("s") == tuple(told)
+    assert third.database.notices == ()
+    third.database.close()

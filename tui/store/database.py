@@ -35,6 +35,7 @@ from tui.store.open_database import (
     salvage_path,
     store_error,
 )
+from tui.store.shared_index import SharedIndex
 
 IDLE_WAL = 1 << 20
 """Bytes: a longer write-ahead log is checkpointed and truncated when no write is waiting."""
@@ -57,6 +58,7 @@ class Database:
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="ponder-store-read")
         self._connection: sqlite3.Connection | None = None
         self._reader: ReadConnection | None = None
+        self._index = SharedIndex(path)
         self._file: int | None = None
         """The inode of the file that was opened."""
         self._tried = False
@@ -121,6 +123,7 @@ class Database:
 
     def _write(self, work: Work[Result]) -> Result:
         self._reopen_if_replaced()
+        self._index.check()
         try:
             try:
                 return _transaction(self._writable(), work, "BEGIN IMMEDIATE")
@@ -215,6 +218,7 @@ class Database:
         """Checkpoint and truncate the log. A reader may block it; it is tried again later."""
         if self._connection is None or self._waiting:
             return
+        self._index.check()
         with suppress(sqlite3.Error):
             # The next writer must not wait for a reader.
             self._connection.execute("PRAGMA busy_timeout = 50")
@@ -225,6 +229,7 @@ class Database:
     def _read(self, work: Work[Result]) -> Result:
         if not self._tried:
             self._writing.submit(self._let_writer_open).result()
+        self._index.check()
         try:
             try:
                 return _transaction(self._readable(), work, "BEGIN")
