@@ -42,7 +42,12 @@ def test_a_provider_of_the_users_needs_no_code() -> None:
     )
     # Nobody knows which model runs behind it, so nothing is sent that a chat template may refuse.
     assert provider.quirks == Quirks(
-        thinking_back="reasoning", thinking_in=("reasoning",), merge_same_role=True, assistant_after_tool=True
+        thinking_back="reasoning",
+        thinking_in=("reasoning",),
+        merge_same_role=True,
+        assistant_after_tool=True,
+        answer_schema="both",
+        answer_schema_with_tools=False,
     )
     assert provider.source == "config.toml"
 
@@ -174,7 +179,7 @@ def test_quirks_are_the_providers_then_its_other_wires_then_the_models() -> None
     assert quirks_of("moonshot", "kimi-k3").never_sampling
     assert not quirks_of("minimax", "MiniMax-M3").empty_signatures
     assert quirks_of("minimax", "MiniMax-M3.1-Flash") == Quirks(
-        version="2023-06-01", forbids_sampling=False, empty_signatures=True
+        version="2023-06-01", forbids_sampling=False, empty_signatures=True, answer_schema="words"
     )
     assert quirks_of("anthropic", "claude-opus-5") == Quirks(prompt_cache="top_level")
 

@@ -158,7 +158,11 @@ async def test_a_download_shows_progress_and_is_in_the_list_afterwards(environme
         assert said.splitlines()[0].startswith(f"1/2 {NAME}  ░░░░")
         assert any(line.startswith(f"1/2 {NAME}  {'█' * 24}  1 MB of 1 MB") for line in said.splitlines())
         assert CANARY not in out + said
-        assert await get(environment, hub, f"hf:{REPOSITORY}") == (0, "Tiny-Q8_0 is here already: ponder -m local/Tiny-Q8_0\n", "")
+        assert await get(environment, hub, f"hf:{REPOSITORY}") == (
+            0,
+            "Tiny-Q8_0 is here already: ponder -m local/Tiny-Q8_0\n",
+            "",
+        )
         assert len(hub.contents.asked) == 2
     assert (models(environment) / REPOSITORY / NAME).read_bytes() == CONTENT
     assert "thinks, tools, images" in run(environment, "list")[1]

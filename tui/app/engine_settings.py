@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tui.catalog.catalog import Catalog
@@ -13,7 +14,13 @@ from tui.settings.layers import Layers
 from tui.settings.schema import Settings
 
 
-def engine_settings(layers: Layers, catalog: Catalog, *, interactive: bool = True) -> EngineSettings:
+def engine_settings(
+    layers: Layers,
+    catalog: Catalog,
+    *,
+    interactive: bool = True,
+    answer_schema: Mapping[str, object] | None = None,
+) -> EngineSettings:
     """The settings of the engine; raises UnknownModel if the compression model is unknown."""
     settings = layers.settings()
     reasoning, generation, context, tools = settings.reasoning, settings.generation, settings.context, settings.tools
@@ -35,6 +42,7 @@ def engine_settings(layers: Layers, catalog: Catalog, *, interactive: bool = Tru
         temperature=generation.temperature,
         top_p=generation.topP,
         max_output=generation.maxOutput,
+        answer_schema=answer_schema,
         cache_ttl=_cache_ttl(settings, interactive=interactive),
         context_limit=context.limit,
         compress=context.compress,

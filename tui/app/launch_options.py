@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -40,4 +40,6 @@ class LaunchOptions:
     """Dollars that may be spent until the program ends."""
     no_save: bool = False
     """Begin with a private session, of which nothing is stored; all new ones are private, too."""
+    answer_schema: Mapping[str, object] | None = None
+    """A JSON Schema that the answer of a headless run must fit."""
     demo_speed: float = 1.0

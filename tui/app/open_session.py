@@ -24,6 +24,7 @@ from tui.domain.errors import PonderError, ProviderError, StoreError, UnknownMod
 from tui.domain.events import Notice, Severity, TitleChanged
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.engine.session import Opening, Session
+from tui.engine.settings import EngineSettings
 from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 from tui.settings.schema import keys
 
@@ -36,6 +37,11 @@ SESSION_SECTIONS = ("reasoning", "generation", "context", "budget", "tools")
 
 OF_ONE_SESSION = (Layer.MODEL, Layer.PROFILE)
 """Layers that every open session has for itself, besides its own values."""
+
+
+def _engine_settings(program: Program, layers: Layers, *, interactive: bool) -> EngineSettings:
+    schema = program.options.answer_schema
+    return engine_settings(layers, program.catalog, interactive=interactive, answer_schema=schema)
 
 
 class OpenSession:
@@ -128,7 +134,7 @@ class OpenSession:
         opening = Opening(
             session=self.session_id,
             spec=self.spec,
-            settings=engine_settings(self.layers, self.program.catalog, interactive=self._interactive),
+            settings=_engine_settings(self.program, self.layers, interactive=self._interactive),
             turns=stored.turns if stored is not None else (),
             view=stored.view if stored is not None else None,
             summaries=stored.summaries if stored is not None else (),
@@ -174,7 +180,7 @@ class OpenSession:
         )
         own = {name: value for name, value in before.values.get(Layer.SESSION, {}).items() if _belongs_to_session(name)}
         self.layers = layers.with_layer(Layer.SESSION, {**_of_the_run(self.layers), **own})
-        settings = engine_settings(self.layers, self.program.catalog, interactive=self._interactive)
+        settings = _engine_settings(self.program, self.layers, interactive=self._interactive)
         try:
             await self.call(opened.session.assign(settings, changed_values(before, self.layers)))
         finally:
@@ -258,7 +264,7 @@ class OpenSession:
 
     async def apply(self, layers: Layers, changed: Mapping[str, object]) -> ThinkingPlan:
         """Use other settings from the next turn on; returns the new thinking plan."""
-        settings = engine_settings(layers, self.program.catalog, interactive=self._interactive)
+        settings = _engine_settings(self.program, layers, interactive=self._interactive)
         with self.changed_to(self.spec, layers):
             return await self.call(self.session.assign(settings, changed))
 
@@ -284,7 +290,7 @@ class OpenSession:
         spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
         facts = self.program.catalog.find(spec.provider, spec.model)
         layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
-        settings = engine_settings(layers, self.program.catalog, interactive=self._interactive)
+        settings = _engine_settings(self.program, layers, interactive=self._interactive)
         with self.changed_to(spec, layers):
             plan = await self.call(self.session.set_model(spec, settings, changed_values(before, layers)))
         aside = [

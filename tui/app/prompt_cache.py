@@ -12,6 +12,7 @@ from tui.app.open_session import OpenSession
 from tui.catalog.catalog import effective_quirks
 from tui.catalog.facts import Target
 from tui.catalog.prices import MILLION, Price, cache_savings, cost_details, price_of
+from tui.catalog.provider_rows import cache_ttl
 from tui.context.prompt_cache import (
     CacheState,
     NextRequest,
@@ -34,7 +35,6 @@ from tui.domain.messages import Origin, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
 from tui.domain.usage import Part, Usage
-from tui.engine.planner import cache_ttl
 from tui.engine.state import SessionView
 from tui.settings.layers import Layers
 

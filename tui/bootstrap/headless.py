@@ -84,6 +84,7 @@ def _run_options(options: LaunchOptions, args: argparse.Namespace) -> HeadlessOp
         attachments=_attachments(options, args.attach),
         output=OutputFormat.JSON if args.json else OutputFormat.JSONL if args.jsonl else OutputFormat.TEXT,
         show_thinking=args.show_thinking,
+        answer_schema=options.answer_schema,
         private=options.no_save,
     )
 

@@ -21,6 +21,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "tool_id": ("any", "nine_alnum", "forty"),
     "plain_reasoning": ("none", "content", "any"),
     "prompt_cache": ("automatic", "top_level", "parts", "options"),
+    "answer_schema": ("native", "both", "words"),
 }
 """Accepted words of fields that are words. An error message for a wrong word lists them."""
 
@@ -86,6 +87,13 @@ class Quirks:
 
     counts_chat: bool = False
     """The server counts the tokens of a request at ``/chat/completions/input_tokens`` (llama.cpp)."""
+
+    # Answers that fit a JSON Schema
+    answer_schema: str = "native"
+    """How a schema is asked for: ``native`` (the wire's field, which the server enforces), ``both`` (also in words,
+    because not every server or model obeys the field), ``words`` (the server has no such field or refuses it)."""
+    answer_schema_with_tools: bool = True
+    """The field works in a request with tools. Servers that obey it by a grammar could not call any."""
 
     # Prompt caches
     prompt_cache: str = "automatic"

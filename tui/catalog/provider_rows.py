@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Quirks
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Quirks, Target
 from tui.catalog.model_rows import check_quirks
 from tui.catalog.toml_values import (
     Check,
@@ -57,16 +57,24 @@ PROVIDER_KEYS: Mapping[str, Check] = {
     "complete": is_flag,
     "start": is_text,
 }
+_UNSURE_OF_SCHEMAS: Table = {"answer_schema": "both", "answer_schema_with_tools": False}
+"""A server may ignore the schema of an answer, or obey it by a grammar that forbids tool calls."""
 _ALTERNATING: Table = {"merge_same_role": True, "assistant_after_tool": True}
 """A server may run an open model whose chat template refuses two prompts in a row. All servers accept merged ones."""
 _WIRE_DEFAULTS: Mapping[str, Table] = {
     WireName.ANTHROPIC: {
         "auth": "x-api-key",
         "discovery": "anthropic",
-        "quirks": {"version": "2023-06-01", "forbids_sampling": False, "empty_signatures": True},
+        "quirks": {"version": "2023-06-01", "forbids_sampling": False, "empty_signatures": True, **_UNSURE_OF_SCHEMAS},
     },
-    WireName.OPENAI_CHAT: {"discovery": "openai", "quirks": {"thinking_back": "as_received", **_ALTERNATING}},
-    WireName.OPENAI_RESPONSES: {"discovery": "openai", "quirks": {"plain_reasoning": "content", **_ALTERNATING}},
+    WireName.OPENAI_CHAT: {
+        "discovery": "openai",
+        "quirks": {"thinking_back": "as_received", **_ALTERNATING, **_UNSURE_OF_SCHEMAS},
+    },
+    WireName.OPENAI_RESPONSES: {
+        "discovery": "openai",
+        "quirks": {"plain_reasoning": "content", **_ALTERNATING, **_UNSURE_OF_SCHEMAS},
+    },
     WireName.GEMINI: {"auth": "x-goog-api-key", "discovery": "gemini"},
     WireName.OLLAMA: {"discovery": "ollama"},
 }
@@ -199,6 +207,18 @@ def effective_quirks(provider: ProviderFacts, facts: ModelFacts) -> Quirks:
     """Return the quirks of a model at a provider: the provider's or its other wire's, then the model's."""
     known = provider.quirks if facts.wire == provider.wire else Quirks()
     return _with(_with(known, provider.wire_quirks.get(facts.wire, {})), facts.quirks)
+
+
+def cache_ttl(wanted: str, target: Target) -> str | None:
+    """The lifetime of a prompt cache to ask for; None if server and model have no common way to ask."""
+    quirks = effective_quirks(target.provider, target.facts)
+    if _CACHE_CONTROL.get(quirks.prompt_cache) != target.facts.prompt_cache:
+        return None
+    return wanted if wanted == "off" or wanted in quirks.cache_ttls else quirks.cache_ttls[0]
+
+
+_CACHE_CONTROL = {"top_level": "marks", "parts": "marks", "options": "options"}
+"""How a server is asked to cache → what its model must accept for it."""
 
 
 def _with(quirks: Quirks, changes: object) -> Quirks:

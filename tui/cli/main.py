@@ -13,7 +13,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -265,6 +265,7 @@ WITH_A_PROMPT = {
     "--show-thinking": "show_thinking",
     "--session": "session",
     "--attach": "attach",
+    "--schema": "schema",
 }
 """Options that only apply to headless runs."""
 MOST_DOLLARS = 1_000_000
@@ -277,7 +278,7 @@ collections take a twentieth of the time to the first byte.
 def nothing_said() -> argparse.Namespace:
     """The parser's result for an empty command line, without running it: that takes a fiftieth of a start."""
     absent = dict.fromkeys(
-        ("command", "prompt", "model", "thinking_budget", "profile", "resume", "session", "max_cost")
+        ("command", "prompt", "model", "thinking_budget", "profile", "resume", "session", "max_cost", "schema")
     )
     off = dict.fromkeys(("go_on", "no_save", "no_tools", "show_thinking", "json", "jsonl"), False)
     given = SimpleNamespace(**absent, **off, assignments=[], allow=[], attach=[])
@@ -326,6 +327,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DOLLARS",
         help="spending limit until ponder ends; a request that may exceed it asks, or with -p ends with exit code 4",
     )
+    parser.add_argument(
+        "--schema", metavar="FILE", help="with -p: the answer must fit this JSON Schema, or the exit code is 4"
+    )
     parser.add_argument("--show-thinking", action="store_true", help="with -p: print thinking on stderr")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="with -p: print one JSON object at the end")
@@ -370,6 +374,7 @@ def run(args: argparse.Namespace) -> int:
             headless=args.prompt is not None,
             allow=tuple(args.allow),
             max_cost=args.max_cost,
+            answer_schema=_schema(args.schema) if args.schema is not None else None,
         )
         if args.prompt is not None:
             from tui.bootstrap.headless import run_prompt
@@ -382,6 +387,12 @@ def run(args: argparse.Namespace) -> int:
         return _told(problem, 1)
     except PonderError as problem:
         return _told(problem, EXIT_USAGE)
+
+
+def _schema(path: str) -> Mapping[str, object]:
+    from tui.headless.checked_answer import read_schema
+
+    return read_schema(path)
 
 
 def _told(problem: PonderError, code: int) -> int:

@@ -195,5 +195,9 @@ class BudgetReached(PonderError):
         """The most the request may cost, in dollars; None if unknown."""
 
 
+class MisfitAnswer(PonderError):
+    """The answer does not fit the JSON Schema that was asked for."""
+
+
 class UsageError(PonderError):
     """The command line or a slash command is invalid."""

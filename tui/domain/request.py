@@ -82,6 +82,23 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerFormat:
+    """How a JSON Schema for the answer is asked for."""
+
+    fields: Mapping[str, object] = field(default_factory=dict)
+    """Fields of the body, as the wire has them; empty if the server has none."""
+    instruction: str = ""
+    """The schema in words."""
+    in_words: bool = False
+    """The words are sent, at the end of the system prompt: the server has no fields for it or may ignore them."""
+
+
+def with_instruction(system: str, instruction: str) -> str:
+    """The system prompt with an instruction at its end."""
+    return f"{system}\n\n{instruction}" if system.strip() else instruction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
     """One complete request to a model."""
 
@@ -104,6 +121,8 @@ class ChatRequest:
     cache_ttl: str | None = None
     """How long the server is asked to keep the prefix (``5m``, ``30m``, ``1h``), or ``off``; None says nothing about
     it, because the server decides by itself."""
+    answer_format: AnswerFormat | None = None
+    """None lets the model answer in any form."""
     stream: bool = True
     without: tuple[str, ...] = ()
     """Body fields to omit because the server rejected them as unknown."""

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from tui.catalog.catalog import Catalog, effective_quirks
 from tui.catalog.facts import ModelFacts, Target
 from tui.catalog.plan import DynamicBudget, least_thinking, plan
+from tui.catalog.provider_rows import cache_ttl
 from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
 from tui.context.meter import ArrivingAnswer, Tally, WindowLimits, reading_of, tally, updated_calibration, with_arriving
 from tui.context.select import select
@@ -23,7 +24,7 @@ from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Origin, Role, Turn, WireName
-from tui.domain.request import ChatRequest, ToolSchema
+from tui.domain.request import ChatRequest, ToolSchema, with_instruction
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Part, Usage
 from tui.engine.refused_parameters import without_parameter
@@ -385,23 +386,31 @@ class Planner:
     def _request(self, ask: Ask, made: ThinkingPlan) -> ChatRequest:
         target, settings = ask.target, ask.settings
         tools = ask.tools if target.facts.tools else ()
+        quirks = effective_quirks(target.provider, target.facts)
         outgoing = select(
             ask.turns,
             rules=settings.rules,
             target=self.stamp(target),
             facts=target.facts,
-            quirks=effective_quirks(target.provider, target.facts),
+            quirks=quirks,
             plan=made,
             has_tools=bool(tools),
             compression=ask.view,
             repair=_repairs(ask.repairs),
             nudge=ask.repairs.nudge,
         )
+        form, system = None, settings.system
+        if settings.answer_schema is not None:
+            from tui.catalog.answer_format import answer_format  # rarely needed: only scripts ask for a schema
+
+            form = answer_format(target.facts.wire, settings.answer_schema, quirks, with_tools=bool(tools))
+            system = with_instruction(system, form.instruction) if form.in_words else system
         request = ChatRequest(
             model=target.facts.id,
             outgoing=outgoing,
             plan=made,
-            system=settings.system,
+            system=system,
+            answer_format=form,
             tools=tools,
             max_output=made.max_output,
             temperature=settings.temperature,
@@ -416,7 +425,7 @@ class Planner:
             return request
         from tui.context.wire_rules import dropped_settings  # rarely needed: most users set neither
 
-        left_out = dropped_settings(request, target.facts.wire, effective_quirks(target.provider, target.facts))
+        left_out = dropped_settings(request, target.facts.wire, quirks)
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
 
 
@@ -435,18 +444,6 @@ def _least(settings: EngineSettings, least: Asked | str) -> EngineSettings:
     return replace(
         settings, thinking=True, effort=effort, thinking_tokens=None, overriding_source="", dynamic_budget=False
     )
-
-
-def cache_ttl(wanted: str, target: Target) -> str | None:
-    """The lifetime to ask for; None if server and model have no common way to ask."""
-    quirks = effective_quirks(target.provider, target.facts)
-    if _CACHE_CONTROL.get(quirks.prompt_cache) != target.facts.prompt_cache:
-        return None
-    return wanted if wanted == "off" or wanted in quirks.cache_ttls else quirks.cache_ttls[0]
-
-
-_CACHE_CONTROL = {"top_level": "marks", "parts": "marks", "options": "options"}
-"""How a server is asked to cache → what its model must accept for it."""
 
 
 def _smaller(one: int | None, other: int | None) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tui.domain.request import ChatRequest
+from tui.domain.request import AnswerFormat, ChatRequest, with_instruction
 
 _SAMPLING = {"temperature": "temperature", "top_p": "top_p", "topP": "top_p"}
 _OURS = frozenset(
@@ -27,6 +27,8 @@ ANSWERS_WITHOUT_THINKING = "answers without thinking"
 """Used among parameter names for earlier answers without thinking."""
 FOR_NOW = frozenset({"tools", "tool_choice", "stream", ANSWERS_WITHOUT_THINKING})
 """Names a server may accept after its next start: forgotten when the session ends."""
+_ANSWER_FORMAT = frozenset({"response_format", "format", "responseJsonSchema", "responseMimeType", "json_schema"})
+"""In names of fields for the form of an answer. Another schema may be accepted, so these are forgotten, too."""
 
 REFUSED_FILE = "refused.json"
 """File in the cache folder that stores what was learned."""
@@ -65,13 +67,17 @@ class RefusedParameters:
         if not fresh:
             return
         refused.update(fresh)
-        if not fresh.keys() <= FOR_NOW:
-            self._keep(endpoint, {name: when for name, when in refused.items() if name not in FOR_NOW})
+        if not all(map(_is_for_now, fresh)):
+            self._keep(endpoint, {name: when for name, when in refused.items() if not _is_for_now(name)})
 
     def _at(self, endpoint: Endpoint) -> dict[str, str]:
         if self._known is None:
             self._known = {known: dict(refused) for known, refused in self._read().items()}
         return self._known.setdefault(endpoint, {})
+
+
+def _is_for_now(name: str) -> bool:
+    return name in FOR_NOW or not _ANSWER_FORMAT.isdisjoint(_path(name))
 
 
 def _scope(name: str, request_settings: str) -> str:
@@ -115,9 +121,17 @@ def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
         return replace(request, stream=False)
     fields = _cut(request.plan.fields, path)
     extra = _cut(request.extra_body, path)
-    if fields == request.plan.fields and extra == request.extra_body:
+    if request.answer_format is not None and _cut(request.answer_format.fields, path) != request.answer_format.fields:
+        request = _asking_in_words(request, request.answer_format)
+    elif fields == request.plan.fields and extra == request.extra_body:
         return replace(request, without=(*request.without, field_of(name))) if is_ours(name) else request
     return replace(request, plan=replace(request.plan, fields=fields), extra_body=extra)
+
+
+def _asking_in_words(request: ChatRequest, form: AnswerFormat) -> ChatRequest:
+    """The request without fields for the form of the answer."""
+    system = request.system if form.in_words else with_instruction(request.system, form.instruction)
+    return replace(request, system=system, answer_format=replace(form, fields={}, in_words=True))
 
 
 def _cut(table: Mapping[str, object], path: tuple[str, ...]) -> Mapping[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 
 from tui.domain.fast_dataclass import dataclass
@@ -30,6 +31,8 @@ class EngineSettings:
     temperature: float | None = None
     top_p: float | None = None
     max_output: int | None = None
+    answer_schema: Mapping[str, object] | None = None
+    """A JSON Schema that the answers must fit."""
 
     cache_ttl: str = "off"
     """How long servers are asked to keep the prefix of a request: ``5m``, ``1h`` or ``off``."""

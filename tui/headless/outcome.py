@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock, ThinkingBlock
@@ -14,6 +15,7 @@ from tui.domain.errors import (
     BudgetReached,
     ConfigError,
     ErrorKind,
+    MisfitAnswer,
     PonderError,
     ProviderError,
     UnknownModel,
@@ -25,6 +27,9 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish
 from tui.domain.usage import Usage
 
+if TYPE_CHECKING:
+    from tui.headless.checked_answer import CheckedAnswer
+
 
 class ExitCode(IntEnum):
     """Exit codes."""
@@ -34,7 +39,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     NO_KEY = 3
     NO_WHOLE_ANSWER = 4
-    """Refused, filtered, cut, empty, or not sent because of a spending limit."""
+    """Refused, filtered, cut, empty, not what ``--schema`` wants, or not sent because of a spending limit."""
     CANCELLED = 130
 
 
@@ -46,6 +51,8 @@ class Outcome:
     turn: Turn | None = None
     error: PonderError | None = None
     cancelled: bool = False
+    checked: CheckedAnswer | None = None
+    """The complete answer of a run with ``--schema``."""
 
 
 def outcome_of(end: TurnFinished | TurnFailed, *, saved: bool = True) -> Outcome:
@@ -63,6 +70,19 @@ def outcome_of(end: TurnFinished | TurnFailed, *, saved: bool = True) -> Outcome
     return Outcome(exit=ExitCode.ANSWER if saved else ExitCode.FAILURE, turn=end.turn)
 
 
+def checked_outcome(outcome: Outcome, schema: Mapping[str, object]) -> Outcome:
+    """Check a complete answer: one that does not fit is an error."""
+    if outcome.turn is None or outcome.exit not in (ExitCode.ANSWER, ExitCode.FAILURE) or outcome.error is not None:
+        return outcome
+    from tui.headless.checked_answer import checked_answer
+
+    checked = checked_answer(text_of(answers(outcome.turn)[-1]), schema)
+    if not checked.problem:
+        return replace(outcome, checked=checked)
+    error = MisfitAnswer(checked.problem)
+    return replace(outcome, checked=checked, error=error, exit=exit_of(error))
+
+
 def exit_of(error: PonderError) -> ExitCode:
     """The exit code for an error."""
     match error:
@@ -70,7 +90,7 @@ def exit_of(error: PonderError) -> ExitCode:
             return ExitCode.USAGE
         case ProviderError(kind=ErrorKind.NO_KEY):
             return ExitCode.NO_KEY
-        case BudgetReached():
+        case BudgetReached() | MisfitAnswer():
             return ExitCode.NO_WHOLE_ANSWER
         case ProviderError(kind=ErrorKind.CONTENT_FILTER | ErrorKind.EMPTY):
             return ExitCode.NO_WHOLE_ANSWER
@@ -88,6 +108,11 @@ def text_of(message: Message) -> str:
     return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
 
+def received(outcome: Outcome) -> str:
+    """The text that has arrived, of all messages."""
+    return "\n\n".join(text for message in answers(outcome.turn) if (text := text_of(message))) if outcome.turn else ""
+
+
 def result_object(
     outcome: Outcome, *, session: str, summaries: Sequence[SummaryRun] = (), warnings: Sequence[str] = ()
 ) -> dict[str, object]:
@@ -95,8 +120,10 @@ def result_object(
     messages = answers(outcome.turn) if outcome.turn else []
     last = messages[-1] if messages else None
     cost = cost_of(paid_in((outcome.turn,)) if outcome.turn else ())
+    data = {} if outcome.checked is None else {"data": None if outcome.checked.problem else outcome.checked.value}
     return {
-        "answer": "\n\n".join(text for message in messages if (text := text_of(message))),
+        **data,
+        "answer": received(outcome),
         "thinking": "\n\n".join(
             block.text
             for message in messages
@@ -134,6 +161,8 @@ def error_object(error: PonderError) -> dict[str, object]:
     if isinstance(error, ProviderError):
         described |= {"kind": error.kind.value, "status": error.status, "retryable": error.retryable}
         described |= {"retry_after_s": error.retry_after_s, "request_id": error.request_id}
+    if isinstance(error, MisfitAnswer):
+        described |= {"kind": "schema"}
     if isinstance(error, BudgetReached):
         described |= {"kind": "budget", "scope": error.scope, "limit": error.limit}
         described |= {"spent": error.spent, "may_cost": error.may_cost}

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -24,7 +24,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta
 from tui.engine.session import Session
 from tui.engine.thread import EngineThread
-from tui.headless.outcome import ExitCode, Outcome, exit_of, outcome_of
+from tui.headless.outcome import ExitCode, Outcome, checked_outcome, exit_of, outcome_of
 from tui.headless.text import TextWriter
 
 LOG = logging.getLogger(__name__)
@@ -57,6 +57,8 @@ class HeadlessOptions:
     """The session is not stored, so its id is of no use."""
     hide_thinking: bool = False
     """Thinking is omitted from ``--json`` and ``--jsonl``, too."""
+    answer_schema: Mapping[str, object] | None = None
+    """The JSON Schema that the answer must fit."""
     level_chosen: bool = True
     """The user chose a thinking level, or a setting that replaces it."""
 
@@ -113,6 +115,8 @@ def run_headless(
             writer.take(notice)
         with asyncio.Runner() as runner:
             outcome = runner.run(_ask(engine, session, subscription, options, writer, signals))
+        if options.answer_schema is not None:
+            outcome = checked_outcome(outcome, options.answer_schema)
         writer.end(outcome)
     except BrokenPipeError:
         _abandon(stdout)
@@ -142,7 +146,13 @@ def _ready(stream: TextIO | None) -> TextIO:
 def _writer(options: HeadlessOptions, out: TextIO, err: TextIO, session: str) -> Writer:
     match options.output:
         case OutputFormat.TEXT:
-            return TextWriter(out, err, show_thinking=options.show_thinking, level_chosen=options.level_chosen)
+            return TextWriter(
+                out,
+                err,
+                show_thinking=options.show_thinking,
+                level_chosen=options.level_chosen,
+                checked=options.answer_schema is not None,
+            )
         case OutputFormat.JSON:
             from tui.headless.jsonl import JsonWriter
 

@@ -23,7 +23,7 @@ from tui.domain.events import (
 from tui.domain.printable import one_line, printable
 from tui.domain.stream import BlockFinished, ModelLoading, TextDelta, ThinkingDelta
 from tui.domain.thinking import PlanState
-from tui.headless.outcome import Outcome
+from tui.headless.outcome import Outcome, received
 
 _CLEAR_LINE = "\r\x1b[K"
 PARAGRAPH = "\n\n"
@@ -33,11 +33,15 @@ PARAGRAPH = "\n\n"
 class TextWriter:
     """Writes text as it arrives. After a retry, text that is already on stdout is not written again."""
 
-    def __init__(self, out: TextIO, err: TextIO, *, show_thinking: bool, level_chosen: bool = True) -> None:
+    def __init__(
+        self, out: TextIO, err: TextIO, *, show_thinking: bool, level_chosen: bool = True, checked: bool = False
+    ) -> None:
+        """``checked``: the answer is checked at its end and not written before."""
         self._out = out
         self._err = err
         self._show_thinking = show_thinking
         self._level_chosen = level_chosen
+        self._checked = checked
         self._out_is_terminal = out.isatty()
         self._err_is_terminal = err.isatty()
         self._attempt: tuple[int, int] = (0, 0)
@@ -64,7 +68,8 @@ class TextWriter:
                 if self._level_chosen or plan.state not in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
                     self._warn(plan.warnings)
             case Streamed(event=TextDelta(_, text)):
-                self._write_text(self._joiner.take(text))
+                if not self._checked:
+                    self._write_text(self._joiner.take(text))
             case Streamed(event=ThinkingDelta(_, text)) if self._show_thinking:
                 self._thinking_open = True
                 self._err.write(self._escaped(text, terminal=self._err_is_terminal))
@@ -83,6 +88,8 @@ class TextWriter:
     def end(self, outcome: Outcome) -> None:
         """Finish the last line and report the error."""
         self._end_thinking()
+        if self._checked:
+            self._put(outcome.checked.text if outcome.checked is not None else received(outcome))
         if not self._line_ended:
             self._out.write("\n")
         if outcome.error is not None:

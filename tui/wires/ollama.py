@@ -47,6 +47,8 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     if options := _options(request, quirks):
         body["options"] = options
     merge_fields(body, request.plan.fields)
+    if request.answer_format is not None:
+        merge_fields(body, request.answer_format.fields)
     merge_fields(body, request.extra_body)
     return EncodedRequest(path="/api/chat", body=body, headers=dict(request.plan.headers))
 

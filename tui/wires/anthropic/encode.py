@@ -43,6 +43,8 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     if request.cache_ttl not in (None, "off") and "cache_control" not in request.without:
         _mark_cache(body, request.cache_ttl, quirks)
     merge_fields(body, request.plan.fields)
+    if request.answer_format is not None:
+        merge_fields(body, request.answer_format.fields)
     merge_fields(body, request.extra_body)
     return EncodedRequest(path=PATH, body=body, headers=_headers(request.plan.headers, quirks))
 

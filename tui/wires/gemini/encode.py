@@ -42,6 +42,8 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     if request.continuation is not None:
         body["continuationToken"] = request.continuation
     merge_fields(body, request.plan.fields)
+    if request.answer_format is not None:
+        merge_fields(body, request.answer_format.fields)
     merge_fields(body, request.extra_body)
     return EncodedRequest(path=_path(request), body=body, headers=dict(request.plan.headers))
 

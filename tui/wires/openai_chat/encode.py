@@ -51,6 +51,8 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     if request.cache_ttl is not None:
         _ask_for_caching(body, request, quirks)
     merge_fields(body, request.plan.fields)
+    if request.answer_format is not None:
+        merge_fields(body, request.answer_format.fields)
     merge_fields(body, request.extra_body)
     return EncodedRequest(path="/chat/completions", body=body, headers=request.plan.headers)
 

@@ -51,6 +51,8 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     if quirks.prompt_cache == "options" and request.cache_ttl is not None:
         body["prompt_cache_options"] = cache_options(request.cache_ttl)
     merge_fields(body, request.plan.fields)
+    if request.answer_format is not None:
+        merge_fields(body, request.answer_format.fields)
     merge_fields(body, request.extra_body)
     headers = dict(request.plan.headers)
     if quirks.cache_key_header and request.cache_key:

@@ -1,0 +1,94 @@
+"""Checks an answer against the JSON Schema of ``--schema``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+LARGEST = 1_000_000
+_FENCE = re.compile(r"\s*```[a-zA-Z]*\n(.*)\n\s*```\s*", re.DOTALL)
+LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedAnswer:
+    """The answer as JSON, or why it is not what was asked for."""
+
+    text: str
+    """The JSON as the model wrote it, without a code fence; the whole answer if it is not JSON."""
+    value: object = None
+    problem: str = ""
+    """Empty if the answer fits."""
+
+
+def read_schema(path: str) -> Mapping[str, object]:
+    """Read a JSON Schema from a file; raises UsageError if it is none."""
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise UsageError(f"The schema `{path}` cannot be read: {error.strerror}.") from None
+    if len(data) > LARGEST:
+        raise UsageError(f"The schema `{path}` is larger than {LARGEST // 1000:,} KB.")
+    try:
+        schema = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The schema `{path}` is not JSON: {error}.") from None
+    if not isinstance(schema, dict):
+        raise UsageError(f"The schema `{path}` is not a JSON object.")
+    try:
+        validator_for(schema, default=_default()).check_schema(schema)
+    except (SchemaError, RecursionError) as error:
+        raise UsageError(f"`{path}` is not a valid JSON Schema: {_first_line(error)}") from None
+    return schema
+
+
+def checked_answer(text: str, schema: Mapping[str, object]) -> CheckedAnswer:
+    """Check the text of an answer. References to other files or addresses are not followed."""
+    from jsonschema.exceptions import best_match
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    fenced = _FENCE.fullmatch(text)
+    json_text = (fenced[1] if fenced else text).strip()
+    try:
+        value = json.loads(json_text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        return CheckedAnswer(text=text, problem=f"The answer is not JSON: {error}.")
+    validator = validator_for(schema, default=_default())(schema, registry=Registry())
+    try:
+        misfit = best_match(validator.iter_errors(value))
+        problem = "" if misfit is None else f"The answer does not fit at `{misfit.json_path}`: {_first_line(misfit)}"
+    except Unresolvable as missing:
+        problem = f"The answer cannot be checked: the schema refers to `{missing.ref}`, which is not in it."
+    except RecursionError:
+        problem = "The answer cannot be checked: it nests too deeply."
+    return CheckedAnswer(text=json_text, value=value, problem=problem)
+
+
+def _default() -> type[Validator]:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def _first_line(error: Exception) -> str:
+    message = str(getattr(error, "message", error)).partition("\n")[0]
+    return message if len(message) <= LONGEST_REASON else f"{message[:LONGEST_REASON]}…"
