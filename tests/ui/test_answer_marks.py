@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.ui import scenes
 from tests.ui.stage import compare_snapshot, on_stage, screen_text, until
+from tui.domain.search_terms import SearchTerms
 from tui.ui.app import PonderApp
 from tui.ui.markdown.document import Document, lay_markdown
 from tui.ui.markdown.runs import Line, Run, line_width, plain
@@ -18,7 +19,7 @@ from tui.ui.transcript.section import MARGIN
 CODE = 'def add(first: int, second: int) -> int:\n    """The sum."""\n    return first + second'
 EVERYTHING = f"""# Setting up
 
-Press <kbd>Ctrl</kbd>+<kbd>C</kbd> to stop it.
+Press <kbd>Ctrl</kbd>+<kbd>C</kbd> to stop it[^step].
 
 > [!WARNING]
 > Never run this on the **production** database. It deletes rows, and there is no way to get them back afterwards.
@@ -51,7 +52,32 @@ Term with `code`
 | `reasoning.effort` | asks for an effort instead of a level | none | the request | 1.0 | a later level wins |
 | `ui.sidebar` | shows models, thinking and meter | auto | the screen | 1.0 | saved in state.toml |
 
-The end.
+<details>
+<summary>The *long* proof</summary>
+
+First step[^step].
+
+```python
+x = 1
+```
+
+<details open><summary>Inside</summary>
+Deeper.
+</details>
+
+| a | b |
+|---|---|
+| 1 | 2[^2] |
+
+</details>
+
+The end[^2].
+
+[^2]: Twice
+    said, with `code`.
+
+    - and a list
+[^step]: Only one.
 """
 
 
@@ -171,7 +197,11 @@ def test_every_row_of_code_knows_its_block() -> None:
         code = document.code_at(number)
         if code is not None and found[-1:] != [code]:
             found.append(code)
-    assert found == ["dropdb test", CODE, "run();"] == document.code_blocks()
+    assert found == ["dropdb test", CODE, "run();"]
+    assert document.code_blocks() == [*found, "x = 1"]
+    document.fold_all()
+    document.height(77)
+    assert "x = 1" in {document.code_at(number) for number in range(document.height(77))}
 
 
 def test_a_long_block_is_copied_whole_from_each_of_its_parts() -> None:
@@ -182,6 +212,89 @@ def test_a_long_block_is_copied_whole_from_each_of_its_parts() -> None:
         document.lay_out(0, height)
         copies = {document.code_at(number) for number in range(document.height(77))}
         assert copies == {None, code}
+
+
+# Footnotes and parts that fold
+
+
+def test_footnotes_are_numbered_by_their_first_references_and_gathered_below() -> None:
+    text = "One[^b], two[^a], again[^b].\n\n[^a]: Is *a*.\n[^b]: Is b.\n[^c]: Of no use.\n\nAfter[^nothing]."
+    assert rows(text, 40) == [
+        "One¹, two², again¹.",
+        "",
+        "After[^nothing].",
+        "",
+        "────────────",
+        "¹ Is b.",
+        "² Is a.",
+        "³ Of no use.",
+    ]
+
+
+def test_what_is_no_footnote_stays_as_written() -> None:
+    text = "A class [^a-z], `[^1]` and [^1].\n\n```\n[^1]: no\n```\n\nSee [^1]: there."
+    assert not any("¹" in row for row in rows(text, 60))
+    assert "class [^a-z], [^1] and [^1]." in rows(text, 60)[0]
+
+
+def test_a_definition_that_comes_later_changes_the_reference_above() -> None:
+    document = Document("Far above[^1].\n\n" + "Words.\n\n" * 2_000)
+    document.height(60)
+    assert document.lay_out(0, 5) == 0
+    assert plain(document.line(0)) == "Far above[^1]."
+    document.append("[^1]: Here")
+    document.height(60)
+    document.lay_out(0, 5)
+    assert plain(document.line(0)) == "Far above¹."
+    height = document.height(60)
+    document.lay_out_end(3)
+    assert plain(document.line(document.height(60) - 1)) == "¹ Here"
+    assert height >= 4_000
+
+
+def test_details_are_folded_until_they_are_opened() -> None:
+    text = "Before.\n\n<details>\n<summary>Why</summary>\n\nBecause.\n\nReally.\n\n</details>\n\nAfter."
+    document = Document(text, closed=True)
+    folded = ["Before.", "", "▸ Why", "", "After."]
+    opened = ["Before.", "", "▾ Why", "  Because.", "", "  Really.", "", "After."]
+    assert [plain(line) for line in document.lines(40)] == folded
+    assert not document.fold_at(0)
+    assert document.fold_at(2)
+    assert [plain(line) for line in document.lines(40)] == opened
+    assert document.fold_at(2)
+    assert [plain(line) for line in document.lines(40)] == folded
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<details><summary>A</summary>b</details> c", ["▸ A", "", "c"]),
+        ("<details open>\n<summary>A\nB</summary>\nb\n</details>", ["▾ A B", "  b"]),
+        ("<details>\n\nonly words\n\n</details>", ["▸ Details"]),
+        ("<details open>\nonly words", ["▾ Details", "  only words"]),
+        ("<DETAILS OPEN>\n<Summary>A</Summary>\n- b\n</DETAILS>\n- c", ["▾ A", "  • b", "", "• c"]),
+        ("a </details> b", ["a </details> b"]),
+        ("`<details>` is a tag", ["<details> is a tag"]),
+        ("```html\n<details>\n```", ["  html" + " " * 29 + "copy", "  <details>"]),
+        (
+            "<details open>\n```\n</details>\n```\n</details>\nb",
+            ["▾ Details", "  " + " " * 33 + "copy", "    </details>", "", "b"],
+        ),
+    ],
+)
+def test_details_however_they_are_written(text: str, shown: list[str]) -> None:
+    assert rows(text, 40) == shown
+
+
+def test_find_opens_what_is_folded_and_finds_footnotes() -> None:
+    document = Document(EVERYTHING, closed=True)
+    document.height(77)
+    for words in ("Deeper", "x = 1", "and a list"):
+        found = document.find(SearchTerms(words), 0)
+        document.height(77)
+        found = document.find(SearchTerms(words), 0)
+        assert found.column is not None
+        assert plain(document.line(found.line))[found.column :].startswith(words)
 
 
 # On the screen
@@ -259,3 +372,20 @@ async def test_code_has_its_own_background_over_the_whole_width() -> None:
         code = {ground for row in grounds[:4] for ground in row}
         assert len(code) == 1
         assert code.isdisjoint(grounds[4])
+
+
+@pytest.mark.usefixtures("no_frames")
+async def test_a_click_or_space_opens_details_which_stay_open() -> None:
+    text = "<details>\n<summary>Why</summary>\n\nBecause.\n\n</details>\n\nAfter."
+    async with on_stage(scenes.turn("q", text), size=(80, 30)) as (app, _, pilot):
+        assert "Because" not in screen_text(app)
+        x, y = position_of(app, "▸ Why")
+        await pilot.click(offset=(x, y))
+        await until(pilot, lambda: "Because" in screen_text(app))
+        for section in app.chat.transcript.column.sections:
+            section.drop_layout()
+        app.chat.transcript.settle()
+        assert "Because" in screen_text(app)
+        app.chat.transcript.focus()
+        await pilot.press("space")
+        await until(pilot, lambda: "Because" not in screen_text(app))

@@ -16,8 +16,8 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
-from tui.ui.markdown import chunks
-from tui.ui.markdown.chunks import KEPT, ChunkStore, SharedText, Splitter
+from tui.ui.markdown.chunk_store import KEPT, ChunkStore, SharedText
+from tui.ui.markdown.chunks import Splitter
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Line, plain
 from tui.ui.transcript.blocks import Answer, Fold, Prompt, Thinking
@@ -38,6 +38,11 @@ BLOCKS = {
     "an endless line": "word " * 1_900 + "x" * 4_500,
     "a definition": "[far]: http://far.example/away\n\nWords before [a far link][far] and after.",
     "a heading": "## Heading\n\n> quoted\n> words\n\n---",
+    "notes": "A note[^n] and a later one[^m].\n\n[^n]: Words of the note.\n\n    And more.",
+    "a note alone": "[^m]: " + "Later words. " * 40,
+    "folded": "<details>\n<summary>Folded</summary>\n\n" + "Words[^m]. " * 90 + "\n\n- a\n- b\n\n</details>",
+    "open": "<details open>\n<summary>Open</summary>\n\n| a | b |\n|---|---|\n" + "| c | d |\n" * 90 + "\n</details>",
+    "never closed": "<details open>\n\n```python\n" + "x = 1\n" * 50 + "```",
     "nothing": "",
 }
 LONG = st.lists(st.sampled_from(list(BLOCKS.values())), min_size=2, max_size=6).map("\n\n".join)
@@ -248,7 +253,7 @@ ODD = {
 )
 def test_chunks_read_from_the_shared_text_are_the_chunks_that_were_cut(text: str, cuts: list[int], share: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "KEPT", 1)
+        patch.setattr("tui.ui.markdown.chunk_store.KEPT", 1)
         document = Document()
         for start, end in pairwise(sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})):
             document.append(text[start:end])

@@ -43,6 +43,16 @@ BLOCKS = st.one_of(
         lambda two: f"```{two[0]}\n{two[1]}\n\n{two[1]}\n```"
     ),
     ROWS.map(lambda rows: "| a | b |\n|---|--:|\n" + "\n".join(rows)),
+    st.tuples(st.sampled_from(["", " open"]), SENTENCES, SENTENCES).map(
+        lambda three: f"<details{three[0]}>\n<summary>{three[1]}</summary>\n\n{three[2]}\n\n</details>"
+    ),
+    st.tuples(st.sampled_from("abc"), SENTENCES).map(lambda two: f"{two[1]}[^{two[0]}]"),
+    st.tuples(st.sampled_from("abc"), SENTENCES).map(lambda two: f"[^{two[0]}]: {two[1]}\n\n    {two[1]}"),
+    SENTENCES.map(lambda text: f"> [!TIP]\n> {text}"),
+    SENTENCES.map(lambda text: f"{text}\n: {text}\n: {text}"),
+    st.sampled_from(
+        ["<details>", "</details>", "<summary>x", "- <details>\n  x", "[^a]:", "<details open>x</details>y"]
+    ),
     st.just("---"),
     st.just("```\nnever closed"),
 )

@@ -4,19 +4,11 @@ A chunk ends at a blank line outside a fence, unless the next line continues a l
 to parse within one frame are split too: prose and lists at a line end or a blank (which at worst shows as a line
 break), code and tables into parts that know their context. Boundaries depend only on the text, never on how it was
 divided into deltas.
-
-``ChunkStore`` keeps them compactly: a megabyte of short paragraphs is fifteen thousand chunks, which as objects take
-three times the memory of their text. All but the last few are offsets into the text, and the text is the caller's own
-strings.
 """
 
 from __future__ import annotations
 
 import re
-from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
 
 from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.formulas import MOST_LINES, display_closer
@@ -37,6 +29,13 @@ NO_ROW = re.compile(
     r"^(?: {4}| {0,3}(?:\t|>|(?:#{1,6}|[-*+]|\d{1,9}[.)])(?:[ \t]|$)|([-*_])(?:[ \t]*\1){2,}[ \t]*$|`{3}|~{3}))"
 )
 """Lines that end a table without a blank line before them."""
+DETAILS = re.compile(r"^ {0,3}<details(?P<open>\s+open(?:=\"\w*\"|='\w*'|=\w+)?)?\s*>(?P<rest>.*)$", re.IGNORECASE)
+SUMMARY = re.compile(r"^\s*<summary>(?P<title>.*)$", re.IGNORECASE)
+SUMMARY_END = re.compile(r"</summary>", re.IGNORECASE)
+DETAILS_END = re.compile(r"^(?P<before> {0,3}|[^`]*)</details>(?P<rest>.*)$", re.IGNORECASE)
+MOST_NESTED = 6
+SUMMARY_LINES = 8
+FOOTNOTE = re.compile(r"^ {0,3}\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<rest>.*)$")
 MAY_BE_SPECIAL = frozenset(" \t`~-*+0123456789$\\:")
 """First characters of lines that may be markup."""
 
@@ -56,6 +55,30 @@ class Chunk:
     """It begins within a line of code."""
     tight: bool = False
     """No blank line comes before the next chunk: it was cut only for its length."""
+    inside: tuple[int, ...] = ()
+    """The numbers of the ``<details>`` that contain it."""
+    fold: int | None = None
+    """The number of the ``<details>`` of which it is the summary."""
+    opens: bool = False
+    """Whether those are open as written."""
+    label: str = ""
+    """The label of the footnote that it defines."""
+
+
+def chunk_with(chunk: Chunk, source: str) -> Chunk:
+    """A chunk with another source."""
+    return Chunk(
+        source,
+        chunk.fence,
+        chunk.head,
+        chunk.part,
+        chunk.glued,
+        chunk.tight,
+        chunk.inside,
+        chunk.fold,
+        chunk.opens,
+        chunk.label,
+    )
 
 
 class Splitter:
@@ -77,6 +100,12 @@ class Splitter:
         self._display_lines = 0
         self._part = 0
         self._glued = False
+        self._inside: tuple[int, ...] = ()
+        self._folds = 0
+        self._summary: list[str] | None = None
+        """The lines of a summary that is still being read; the ``<details>`` before it may have none."""
+        self._opens = False
+        self._label = ""
         self._finished: list[Chunk] = []
 
     def feed(self, text: str) -> list[Chunk]:
@@ -98,9 +127,18 @@ class Splitter:
         if self._fence is not None:
             pending = self._unindented(self._pending)
             body = "\n".join([*self._lines, pending] if pending else self._lines)
-            return Chunk(body, self._fence[2].strip(), part=self._part, glued=self._glued)
-        source = "\n".join([*self._lines, self._pending])
-        return Chunk(source, head=self._table, part=self._part) if source.strip() else None
+            return Chunk(body, self._fence[2].strip(), part=self._part, glued=self._glued, inside=self._inside)
+        if self._summary is not None:
+            return self._summary_chunk()
+        label, pending = self._label, self._pending
+        if label:
+            pending = pending.removeprefix("    ")
+        elif (footnote := FOOTNOTE.match(pending)) is not None and not self._lines:
+            label, pending = footnote["label"], footnote["rest"]
+        source = "\n".join([*self._lines, pending])
+        if not source.strip() and not label:
+            return None
+        return Chunk(source, head=self._table, part=self._part, inside=self._inside, label=label)
 
     @property
     def open_lines(self) -> tuple[list[str], str]:
@@ -114,6 +152,8 @@ class Splitter:
             self._take(line)
         if self._fence is not None:
             self._close_fence()
+        if self._summary is not None:
+            self._end_summary()
         self._close()
         finished, self._finished = self._finished, []
         return finished
@@ -123,6 +163,10 @@ class Splitter:
             line = self._cut(line)
         if self._fence is not None:
             self._take_code(line)
+        elif self._summary is not None:
+            self._take_summary(line)
+        elif ("<" in line and self._take_details(line)) or ("[^" in line and self._take_footnote(line)):
+            pass
         elif self._table:
             self._take_row(line)
         elif self._display and self._take_display(line):
@@ -142,6 +186,65 @@ class Splitter:
         self._size += len(line) + 1
         if self._display in line:
             self._display = ""
+        return True
+
+    def _take_details(self, line: str) -> bool:
+        """Begin or end a ``<details>``. False if the line does neither."""
+        opened = DETAILS.match(line) if len(self._inside) < MOST_NESTED else None
+        if opened is not None:
+            self._close()
+            self._summary, self._opens = [], opened["open"] is not None
+            if opened["rest"].strip():
+                self._take_summary(opened["rest"])
+            return True
+        ended = DETAILS_END.match(line) if self._inside else None
+        if ended is None:
+            return False
+        if ended["before"].strip():
+            self._take(ended["before"])
+        self._close()
+        self._inside = self._inside[:-1]
+        if ended["rest"].strip():
+            self._take(ended["rest"])
+        return True
+
+    def _take_summary(self, line: str) -> None:
+        """Add a line after ``<details>``: of its summary, or the first one of its content if it has none."""
+        assert self._summary is not None
+        if not self._summary:
+            begun = SUMMARY.match(line)
+            if begun is None:
+                if line.strip():
+                    self._end_summary()
+                    self._take(line)
+                return
+            line = begun["title"]
+        title, *rest = SUMMARY_END.split(line, maxsplit=1)
+        self._summary.append(title.strip())
+        if rest or len(self._summary) >= SUMMARY_LINES:
+            self._end_summary()
+        if rest and rest[0].strip():
+            self._take(rest[0])
+
+    def _summary_chunk(self) -> Chunk:
+        title = " ".join(filter(None, self._summary or ()))
+        return Chunk(title or "Details", tight=True, inside=self._inside, fold=self._folds, opens=self._opens)
+
+    def _end_summary(self) -> None:
+        self._finished.append(self._summary_chunk())
+        self._inside = (*self._inside, self._folds)
+        self._summary = None
+        self._folds += 1
+
+    def _take_footnote(self, line: str) -> bool:
+        """Begin the definition of a footnote. False if the line does not."""
+        footnote = FOOTNOTE.match(line)
+        if footnote is None:
+            return False
+        self._close()
+        self._label, self._list = footnote["label"], True
+        self._lines.append(footnote["rest"])
+        self._size += len(line) + 1
         return True
 
     def _take_blank(self) -> None:
@@ -176,6 +279,8 @@ class Splitter:
             self._close(tight=True)
         if not self._lines:
             self._list = is_item
+        if self._label:
+            line = line.removeprefix("    ")
         self._blank = False
         self._display, self._display_lines = display, 0
         self._lines.append(line)
@@ -228,7 +333,8 @@ class Splitter:
         """End a part; the next one begins within the same line, or with the next line."""
         assert self._fence is not None
         source = "\n".join(self._lines)
-        self._finished.append(Chunk(source, self._fence[2].strip(), part=self._part, glued=self._glued, tight=True))
+        info, inside = self._fence[2].strip(), self._inside
+        self._finished.append(Chunk(source, info, part=self._part, glued=self._glued, tight=True, inside=inside))
         self._lines, self._size, self._glued = [], 0, within
         self._part += 1
 
@@ -242,10 +348,12 @@ class Splitter:
         # Blank lines collected in case the list went on.
         while self._lines and not self._lines[-1]:
             self._lines.pop()
-        if self._lines:
-            self._finished.append(Chunk("\n".join(self._lines), head=self._table, part=self._part, tight=tight))
+        if self._lines or self._label:
+            source, inside, label = "\n".join(self._lines), self._inside, self._label
+            chunk = Chunk(source, head=self._table, part=self._part, tight=tight, inside=inside, label=label)
+            self._finished.append(chunk)
         self._lines, self._size, self._blank, self._list, self._defines = [], 0, False, False, False
-        self._table, self._part, self._display = "", 0, ""
+        self._table, self._part, self._display, self._label = "", 0, "", ""
 
     def _cut(self, line: str) -> str:
         """Cut an overlong line at a blank near the limit, or anywhere; returns the rest."""
@@ -270,137 +378,3 @@ class Splitter:
             at = cut + 1 if line[cut] == " " else cut
             self._close(tight=True)
         return line[at:]
-
-
-KEPT = 256
-"""Chunks at the end that are kept as objects: the open end's neighbours are read again and again."""
-GAP = 400
-"""Most characters between two chunks that are searched for the second one: blank lines, and the lines of a fence."""
-LONGEST = 65_535
-"""Characters of a chunk whose size fits the array."""
-SHORT = 4_096
-"""Characters up to which strings are joined: each takes more memory than its text."""
-
-
-class SharedText:
-    """A growing text in the strings it came in."""
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._ends: list[int] = []
-
-    def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    def append(self, text: str) -> None:
-        """Add text at the end. Short strings are joined, because each takes more memory than its text."""
-        if not text:
-            return
-        if self._pieces and len(self._pieces[-1]) + len(text) <= SHORT:
-            self._pieces[-1] += text
-            self._ends[-1] += len(text)
-        else:
-            self._ends.append(len(self) + len(text))
-            self._pieces.append(text)
-
-    def cut(self, length: int) -> None:
-        """Remove text from the end."""
-        wanted = len(self) - length
-        while self._ends and self._ends[-1] > wanted:
-            last, end = self._pieces.pop(), self._ends.pop()
-            self.append(last[: max(0, len(last) - (end - wanted))])
-
-    def part(self, start: int, end: int) -> str:
-        """The text between two offsets."""
-        index = bisect_right(self._ends, start)
-        found: list[str] = []
-        while index < len(self._pieces) and start < end:
-            before = self._ends[index - 1] if index else 0
-            found.append(self._pieces[index][start - before : end - before])
-            start = self._ends[index]
-            index += 1
-        return found[0] if len(found) == 1 else "".join(found)
-
-    def replace(self, text: str) -> None:
-        """Refer to this equal string instead of the pieces."""
-        if len(text) == len(self):
-            self._pieces, self._ends = [text], [len(text)]
-
-
-@dataclass(slots=True)
-class _Attributes:
-    """What a chunk has besides its text; its text too if it does not occur in the shared text."""
-
-    chunk: Chunk
-    source: str | None
-
-
-class ChunkStore(Sequence[Chunk]):
-    """A read-only sequence of chunks that can be extended. Chunks are cut from ``text``, which grows ahead of them."""
-
-    def __init__(self, text: SharedText | None = None) -> None:
-        self._text = text if text is not None else SharedText()
-        self._starts = array("I")
-        self._sizes = array("H")
-        self._special: dict[int, _Attributes] = {}
-        self._last: list[Chunk] = []
-        self._end = 0
-        """Where the last chunk that was found in the text ends."""
-        self._missed = 0
-        """How far beyond that the next one may be, because chunks between them were not found."""
-
-    def __len__(self) -> int:
-        return len(self._starts) + len(self._last)
-
-    def extend(self, chunks: Iterable[Chunk]) -> None:
-        """Add chunks at the end."""
-        self._last.extend(chunks)
-        if len(self._last) >= 2 * KEPT:
-            self._pack(self._last[:-KEPT])
-            del self._last[:-KEPT]
-
-    def _pack(self, chunks: Sequence[Chunk]) -> None:
-        start, length = self._end, sum(len(chunk.source) + GAP for chunk in chunks)
-        text, at, missed = self._text.part(start, start + self._missed + length), 0, self._missed
-        for chunk in chunks:
-            source, size = chunk.source, len(chunk.source)
-            found = text.find(source, at, at + missed + size + GAP) if size <= LONGEST else -1
-            number = len(self._starts)
-            if found < 0:
-                self._special[number] = _Attributes(chunk, source)
-            elif chunk.fence is not None or chunk.head or chunk.part or chunk.glued or chunk.tight:
-                bare = Chunk("", chunk.fence, chunk.head, chunk.part, chunk.glued, chunk.tight)
-                self._special[number] = _Attributes(bare, None)
-            self._starts.append(start + max(found, 0))
-            self._sizes.append(size if found >= 0 else 0)
-            at, missed = (found + size, 0) if found >= 0 else (at, min(missed + size + GAP, LONGEST))
-        self._end = start + at
-        self._missed = missed
-
-    def _packed(self, index: int) -> Chunk:
-        special = self._special.get(index)
-        if special is not None and special.source is not None:
-            return special.chunk
-        start = self._starts[index]
-        source = self._text.part(start, start + self._sizes[index])
-        if special is None:
-            return Chunk(source)
-        chunk = special.chunk
-        return Chunk(source, chunk.fence, chunk.head, chunk.part, chunk.glued, chunk.tight)
-
-    @overload
-    def __getitem__(self, index: int) -> Chunk: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Chunk]: ...
-    def __getitem__(self, index: int | slice) -> Chunk | list[Chunk]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        if index < 0:
-            index += len(self)
-        packed = len(self._starts)
-        return self._packed(index) if 0 <= index < packed else self._last[index - packed]
-
-    def __iter__(self) -> Iterator[Chunk]:
-        for index in range(len(self._starts)):
-            yield self._packed(index)
-        yield from self._last

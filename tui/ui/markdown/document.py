@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
-from tui.ui.markdown.chunks import Chunk, ChunkStore, SharedText, Splitter
-from tui.ui.markdown.layout import codes_in, is_code, is_code_head, lay, lay_code
+from tui.ui.markdown.chunk_store import ChunkStore, SharedText
+from tui.ui.markdown.chunks import Chunk, Splitter
+from tui.ui.markdown.folds import Folds
+from tui.ui.markdown.footnotes import Footnote, FootnoteRows, raised
+from tui.ui.markdown.layout import codes_in, is_code, is_code_head, lay, lay_code, lay_footnote, lay_summary
 from tui.ui.markdown.lazy_blocks import CodeParts, LazyBlocks
 from tui.ui.markdown.lazy_lines import LazyLines, LinePosition
 from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences
-from tui.ui.markdown.runs import Line
+from tui.ui.markdown.runs import Line, Run
 from tui.ui.markdown.tables import GrowingTable, lay_table
 from tui.ui.markdown.tokens import Table
 
@@ -31,6 +34,8 @@ UNSURE_END = re.compile(
 LONGEST_CLUSTER = 40
 STEP = 64 * 1024
 """Characters of a long text that are taken in at once: the lines of all of it would take twice its memory."""
+INSIDE = Run("  ")
+"""The indent of what can be folded away."""
 BACKTICKS = re.compile("`{3,}")
 
 
@@ -53,9 +58,14 @@ def count_in_chunk(terms: SearchTerms, chunk: Chunk) -> int:
 
 
 class Document:
-    """Markdown text with its lines at one width at a time; ``bare`` omits labels and blank lines."""
+    """Markdown text with its lines at one width at a time; ``bare`` omits labels and blank lines.
 
-    def __init__(self, text: str = "", *, closed: bool = False, bare: bool = False) -> None:
+    ``toggled`` keeps the numbers of the foldable parts that the user opened or closed.
+    """
+
+    def __init__(
+        self, text: str = "", *, closed: bool = False, bare: bool = False, toggled: set[int] | None = None
+    ) -> None:
         self._splitter = Splitter()
         self._text = SharedText()
         self._as_received = True
@@ -66,6 +76,10 @@ class Document:
         self._lazy_lines = LazyLines(_laid_by(weakref.ref(self)))
         self._width = 0
         self._size = 0
+        self._folds = Folds(toggled if toggled is not None else set())
+        self._footnotes = FootnoteRows()
+        self._open_count = 0
+        """Lines of the open end, above the footnotes."""
         self._table: GrowingTable | None = None
         self._tail: list[Line] | None = None
         self._last_tail: list[Line] = []
@@ -149,32 +163,14 @@ class Document:
             chunk, lines, start = self._chunks[index], self._lazy_lines.part(index), self._lazy_lines.start_of(index)
         else:
             end = self._splitter.open_end()
-            if end is None:
+            if end is None or number >= finished + self._open_count:
                 return None
             index, chunk, lines, start = len(self._chunks), end, self._open_lines(), finished
         if chunk.fence is not None:
-            return self._whole_block(index, chunk)
+            return whole_block(self._chunks, index, chunk, self._splitter.open_end())
         codes = codes_in(self._lazy_blocks.nodes_of(chunk, index, growing=index == len(self._chunks)))
         heads = sum(is_code_head(line) for line in lines[: number - start + 1])
         return codes[heads - 1] if 0 < heads <= len(codes) else None
-
-    def _whole_block(self, index: int, chunk: Chunk) -> str:
-        """The code block of which a chunk is a part."""
-        first = index - chunk.part
-        parts = [*self._chunks[first:index], chunk]
-        parts.extend(self._following_parts(index) if index < len(self._chunks) else ())
-        texts = [part.source if part.glued or not number else "\n" + part.source for number, part in enumerate(parts)]
-        return "".join(texts)
-
-    def _following_parts(self, index: int) -> Iterator[Chunk]:
-        for after in range(index + 1, len(self._chunks)):
-            chunk = self._chunks[after]
-            if chunk.fence is None or not chunk.part:
-                return
-            yield chunk
-        end = self._splitter.open_end()
-        if end is not None and end.fence is not None and end.part:
-            yield end
 
     # Lines
 
@@ -190,10 +186,11 @@ class Document:
             self._table, self._tail, self._last_tail = None, None, []
             self._code.restart()
             self._hint = (-1, [])
-            self._lazy_lines.reset(guessed_height(chunk, width) for chunk in self._chunks)
+            self._lazy_lines.reset(map(self._guess, self._chunks))
+        below = len(self._open_lines())
         if self._size <= EAGER and not self._lazy_lines.is_known:
             self._lazy_lines.all()
-        return self._lazy_lines.total + len(self._open_lines())
+        return self._lazy_lines.total + below
 
     def line(self, number: int) -> Line:
         """One line, at the width of the last ``height`` or ``lines`` call."""
@@ -228,23 +225,65 @@ class Document:
             if number >= count:
                 number -= count
                 continue
-            found = occurrences(terms, self._lazy_lines.part(index))
-            start = self._lazy_lines.start_of(index)
+            for fold in chunk.inside:
+                if not self._folds.is_open(fold):
+                    self._toggle(fold)
+            start, lines = self._lazy_lines.start_of(index), self._lazy_lines.part(index)
+            if chunk.label:
+                begin, end = self._footnotes.span(index)
+                lines = self._open_lines()[self._open_count + begin : self._open_count + end]
+                start = self._lazy_lines.total + self._open_count + begin
+            found = occurrences(terms, lines)
             return (
                 found[number].moved(start)
                 if number < len(found)
                 else Occurrence(start + (found[-1].line if found else 0))
             )
-        found = occurrences(terms, self._open_lines())
+        found = occurrences(terms, self._open_lines()[: self._open_count])
         return found[min(number, len(found) - 1)].moved(self._lazy_lines.total) if found else Occurrence(0)
 
+    # Folding
+
+    @property
+    def has_folds(self) -> bool:
+        """Whether the user can fold parts of it away."""
+        return len(self._folds) > 0
+
+    def fold_at(self, number: int) -> bool:
+        """Open or close the part whose summary is on this line; False if it is another line."""
+        if number >= self._lazy_lines.total:
+            return False
+        index = self._lazy_lines.index_at(number)
+        fold = self._chunks[index].fold
+        if fold is None or not self.line(number):
+            return False
+        self._toggle(fold)
+        return True
+
+    def fold_all(self) -> None:
+        """Open everything that is folded away, or close everything if nothing is."""
+        are_open = self._folds.all_open()
+        for fold in range(len(self._folds)):
+            if self._folds.is_open(fold) == are_open:
+                self._toggle(fold)
+
+    def _toggle(self, fold: int) -> None:
+        for index in self._folds.toggle(fold):
+            if self._width:
+                self._lazy_lines.forget(index, self._guess(self._chunks[index]))
+        self._tail = None
+
     # Chunks
+
+    def _guess(self, chunk: Chunk) -> int:
+        return 0 if chunk.label or self._folds.hides(chunk) else guessed_height(chunk, self._width)
 
     def _add(self, chunks: list[Chunk]) -> None:
         if not chunks:
             return
         first = len(self._chunks)
-        self._lazy_blocks.note(first, chunks)
+        renumbered = self._lazy_blocks.note(first, chunks)
+        self._folds.note(first, chunks)
         self._size += sum(len(chunk.source) for chunk in chunks)
         self._chunks.extend(chunks)
         if self._width:
@@ -253,9 +292,14 @@ class Document:
             if ready is not None:
                 self._lazy_lines.put(ready)
             rest = chunks if ready is None else chunks[1:]
-            self._lazy_lines.extend([guessed_height(chunk, self._width) for chunk in rest])
+            self._lazy_lines.extend([*map(self._guess, rest)])
+            self._forget(index for index in renumbered if index < first)
         self._table = None
         self._code.restart()
+
+    def _forget(self, indexes: Iterable[int]) -> None:
+        for index in indexes:
+            self._lazy_lines.forget(index)
 
     def _ready_table(self, chunk: Chunk, index: int) -> list[Line] | None:
         """Reuse the lines of a table that was laid out as it arrived."""
@@ -263,54 +307,105 @@ class Document:
         if table is None or (table.head, table.part) != (chunk.head, chunk.part):
             return None
         rows = chunk.source.split("\n")[0 if chunk.part else 2 :]
-        lines = table.lines(rows, "", self._lazy_blocks.links(index))
-        return reused(self._last_tail, self._with_gap(index, lines)) if lines else None
+        if self._folds.hides(chunk):
+            return None
+        lines = table.lines(rows, "", self._lazy_blocks.links(index), self._lazy_blocks.notes)
+        return reused(self._last_tail, self._placed(index, chunk, lines)) if lines else None
 
     def _lay(self, index: int) -> list[Line]:
-        code = self._chunks[index].fence is not None
-        lines = self._with_gap(index, self._code.lines(index, self._width)) if code else self._words(index)
+        chunk = self._chunks[index]
+        if chunk.label or self._folds.hides(chunk):
+            return []
+        is_code = chunk.fence is not None
+        laid = self._code.lines(index, room_for(chunk, self._width)) if is_code else self._words(index, chunk)
+        lines = self._placed(index, chunk, laid) if laid or is_code else []
         return reused(self._hint[1], lines) if index == self._hint[0] else lines
 
-    def _words(self, index: int) -> list[Line]:
-        chunk, nodes = self._chunks[index], self._lazy_blocks.nodes(index)
+    def _words(self, index: int, chunk: Chunk) -> list[Line]:
+        nodes, room = self._lazy_blocks.nodes(index), room_for(chunk, self._width)
+        if chunk.fold is not None:
+            return lay_summary(nodes, chunk.source, room, is_open=self._folds.is_open(chunk.fold))
         if chunk.head and len(nodes) == 1 and isinstance(nodes[0], Table):
             table, widths = nodes[0], self._lazy_blocks.table_widths(index, chunk.part)
             headless, sideways = chunk.part > 0, self._code.sideways
-            lines = lay_table(table.rows, table.align, self._width, widths, headless=headless, sideways=sideways)
-        else:
-            lines = lay(nodes, self._width, sideways=self._code.sideways)
-        return self._with_gap(index, lines) if nodes else []
+            return lay_table(table.rows, table.align, room, widths, headless=headless, sideways=sideways)
+        return lay(nodes, room, sideways=self._code.sideways)
 
-    def _with_gap(self, index: int, lines: list[Line]) -> list[Line]:
-        return [[], *lines] if index and not self._bare and not self._chunks[index - 1].tight else lines
+    def _placed(self, index: int, chunk: Chunk, lines: list[Line]) -> list[Line]:
+        """The lines of a chunk with the blank one above, and indented if they can be folded away."""
+        if chunk.inside:
+            lines = [[INSIDE] * len(chunk.inside) + line if line else line for line in lines]
+        if not index or self._bare:
+            return lines
+        before = self._chunks[index - 1]
+        return lines if before.tight and (before.fold is None or before.fold in chunk.inside) else [[], *lines]
 
     # The open end
 
     def _open_lines(self) -> list[Line]:
+        """The lines of the open end, and the footnotes below it."""
         if self._tail is None:
-            chunk = self._splitter.open_end()
-            lines = self._with_gap(len(self._chunks), self._open_chunk(chunk)) if chunk is not None else []
+            chunk, lines = self._splitter.open_end(), list[Line]()
+            self._forget(self._lazy_blocks.note_open(chunk))
+            if chunk is not None and not chunk.label and not self._folds.hides(chunk):
+                lines = self._placed(len(self._chunks), chunk, self._open_chunk(chunk))
+            self._open_count = len(lines)
+            lines = lines + self._footnote_lines(chunk)
             self._tail = self._last_tail = reused(self._last_tail, lines)
         return self._tail
 
+    def _footnote_lines(self, end: Chunk | None) -> list[Line]:
+        found = self._lazy_blocks.footnotes()
+        if not found:
+            return []
+        sideways = self._code.sideways
+        notes = [
+            (note, chunk)
+            for note in found
+            if (chunk := self._chunks[note.chunk] if note.chunk < len(self._chunks) else end) is not None
+        ]
+
+        def lay_note(note: Footnote, chunk: Chunk) -> list[Line]:
+            nodes = self._lazy_blocks.nodes_of(chunk, note.chunk)
+            return lay_footnote(nodes, raised(note.number), self._width, sideways)
+
+        return self._footnotes.lines(notes, self._width, lay_note)
+
     def _open_chunk(self, chunk: Chunk) -> list[Line]:
         whole, unfinished = self._splitter.open_lines
-        index = len(self._chunks)
+        index, room = len(self._chunks), room_for(chunk, self._width)
         if chunk.fence is not None:
-            return self._code.open_lines(chunk, whole, unfinished, self._width)
+            return self._code.open_lines(chunk, whole, unfinished, room)
         if chunk.head:
             if self._table is None:
                 widths = self._lazy_blocks.table_widths(index, chunk.part)
-                self._table = GrowingTable(chunk.head, chunk.part, self._width, widths, self._code.sideways)
+                self._table = GrowingTable(chunk.head, chunk.part, room, widths, self._code.sideways)
             rows = whole[0 if chunk.part else 2 :]
-            lines = self._table.lines(rows, unfinished, self._lazy_blocks.links(index))
+            lines = self._table.lines(rows, unfinished, self._lazy_blocks.links(index), self._lazy_blocks.notes)
             if lines is not None:
                 return lines
-        return lay(
-            self._lazy_blocks.nodes_of(chunk, index, growing=not self._closed),
-            self._width,
-            sideways=self._code.sideways,
-        )
+        nodes = self._lazy_blocks.nodes_of(chunk, index, growing=not self._closed)
+        if chunk.fold is not None:
+            return lay_summary(nodes, chunk.source, room, is_open=chunk.opens)
+        return lay(nodes, room, sideways=self._code.sideways)
+
+
+def room_for(chunk: Chunk, width: int) -> int:
+    """The columns for a chunk: what can be folded away is indented."""
+    return max(8, width - len(chunk.inside) * len(INSIDE.text))
+
+
+def whole_block(chunks: Sequence[Chunk], index: int, chunk: Chunk, end: Chunk | None) -> str:
+    """The code block of which a chunk is a part; ``end`` is the open end of the text."""
+    first = index - chunk.part
+    parts = [*chunks[first:index], chunk]
+    after = index + 1
+    while after < len(chunks) and chunks[after].fence is not None and chunks[after].part:
+        parts.append(chunks[after])
+        after += 1
+    if after == len(chunks) and end is not None and end.fence is not None and end.part:
+        parts.append(end)
+    return "".join(part.source if part.glued or not number else "\n" + part.source for number, part in enumerate(parts))
 
 
 def may_hold_code(chunk: Chunk) -> bool:

@@ -218,6 +218,22 @@ def is_code_head(line: Line) -> bool:
     return is_code(line) and any(run.role in CODE_HEAD_ROLES for run in line[:MOST_BEFORE])
 
 
+def lay_summary(nodes: Sequence[Node], title: str, width: int, *, is_open: bool) -> list[Line]:
+    """The head of a part that can be folded away."""
+    runs = nodes[0].runs if len(nodes) == 1 and isinstance(nodes[0], Paragraph) else [Run(title)]
+    bold = [run._replace(look=run.look | Look.BOLD) for run in runs]
+    return wrap(bold, width, [Run("▾ " if is_open else "▸ ", "list-mark")], [Run("  ")])
+
+
+def lay_footnote(nodes: Sequence[Node], mark: str, width: int, sideways: int | None) -> list[Line]:
+    """A footnote below the text: quiet, behind its number."""
+    columns = width_of(mark) + 1
+    inner = lay(nodes, max(8, width - columns), sideways=sideways) or [[]]
+    lines: list[Line] = [[Run(mark, "footnote"), Run(" "), *_recoloured(inner[0], "muted")]]
+    lines.extend([Run(" " * columns), *_recoloured(line, "muted")] if line else [] for line in inner[1:])
+    return lines
+
+
 def text_of(lines: Sequence[Line]) -> str:
     """The characters of lines, for tests and copying."""
     return "\n".join(plain(line).rstrip() for line in lines)

@@ -5,11 +5,12 @@ A code block is highlighted in parts, each from the lexer state at its start, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.chunks import Chunk
+from tui.ui.markdown.footnotes import Footnote, Footnotes
 from tui.ui.markdown.highlight import START, LexerState, highlight_from
 from tui.ui.markdown.layout import code_head, code_lines
 from tui.ui.markdown.runs import Line, Run
@@ -73,10 +74,30 @@ class LazyBlocks:
         self._chunks = chunks
         self._nodes: dict[int, tuple[Node, ...]] = {}
         self._links = References(parse)
+        self._footnotes = Footnotes()
 
-    def note(self, first: int, chunks: Sequence[Chunk]) -> None:
-        """Record new chunks, the first with this number."""
+    def note(self, first: int, chunks: Sequence[Chunk]) -> Iterable[int]:
+        """Record new chunks, the first with this number; returns earlier chunks that are drawn differently now."""
         self._links.note(first, chunks)
+        return self._forgotten(self._footnotes.note(first, chunks))
+
+    def note_open(self, chunk: Chunk | None) -> Iterable[int]:
+        """Record the open end; returns as ``note`` does."""
+        return self._forgotten(self._footnotes.note_open(len(self._chunks), chunk))
+
+    def _forgotten(self, indexes: Iterable[int]) -> Iterable[int]:
+        for index in indexes:
+            self._nodes.pop(index, None)
+        return indexes
+
+    @property
+    def notes(self) -> Mapping[str, int]:
+        """The numbers of footnotes by label."""
+        return self._footnotes.numbers
+
+    def footnotes(self) -> list[Footnote]:
+        """The footnotes in order."""
+        return self._footnotes.in_order()
 
     def links(self, index: int) -> LinkTargets:
         """The link definitions for a chunk."""
@@ -96,8 +117,10 @@ class LazyBlocks:
         """The blocks of a chunk at this place; ``growing`` is true for the open end."""
         if too_dense(chunk.source):
             return (Paragraph([Run(chunk.source.strip("\n"))]),)
-        table = read_table(chunk, self.links(index)) if chunk.head else None
-        return (table,) if table is not None else tuple(parse(chunk.source, self.links(index), growing=growing))
+        table = read_table(chunk, self.links(index), self.notes) if chunk.head else None
+        if table is not None:
+            return (table,)
+        return tuple(parse(chunk.source, self.links(index), notes=self.notes, growing=growing))
 
     def table_widths(self, index: int, part: int) -> list[int]:
         """The column widths of a table's first part, which later parts use as well."""

@@ -152,6 +152,14 @@ class LazyLines:
         self._true.append(1)
         self._keep(len(self._heights) - 1, lines)
 
+    def forget(self, index: int, guess: int | None = None) -> None:
+        """Lay a part out again when it is looked at: its content changed. Without a guess, it keeps its height."""
+        self._lines.pop(index, None)
+        self._true[index] = 0
+        if guess is not None:
+            self._heights.set_height(index, guess)
+        self._near = (0, 0, NOTHING)
+
     def line(self, number: int) -> Line:
         start, end, lines = self._near
         if not start <= number < end:

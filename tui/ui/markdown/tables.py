@@ -8,7 +8,7 @@ once, so that the cost per row does not grow.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tui.ui.markdown.chunks import NO_ROW, Chunk
 from tui.ui.markdown.row_breaks import cut_row
@@ -179,34 +179,38 @@ class GrowingTable:
             self._columns = len(nodes[0].align)
             self._layout = TableLayout(nodes[0].align, width, wanted, headless=part > 0, sideways=sideways)
 
-    def lines(self, whole: Sequence[str], unfinished: str, links: dict[str, object]) -> list[Line] | None:
+    def lines(
+        self, whole: Sequence[str], unfinished: str, links: dict[str, object], notes: Mapping[str, int]
+    ) -> list[Line] | None:
         """The table's lines; ``whole`` is its rows so far, which only grow between calls."""
         if self._layout is None or self._broken:
             return None
         for source in whole[self._read :]:
-            row = self._row(source, links)
+            row = self._row(source, links, notes)
             if row is None:
                 self._broken = True
                 return None
             self._rows.append(row)
             self._read += 1
-        last = self._row(unfinished, links, growing=True) if unfinished.strip() else None
+        last = self._row(unfinished, links, notes, growing=True) if unfinished.strip() else None
         if unfinished.strip() and last is None:
             return None
         return list(self._layout.lines(self._rows, last))
 
-    def _row(self, source: str, links: dict[str, object], *, growing: bool = False) -> tuple[Line, ...] | None:
+    def _row(
+        self, source: str, links: dict[str, object], notes: Mapping[str, int], *, growing: bool = False
+    ) -> tuple[Line, ...] | None:
         if NO_ROW.match(source):
             return None
         if PLAIN_ROW.fullmatch(source):
             return plain_row(source, self._columns)
-        nodes = parse(f"{self.head}\n{source}", dict(links), growing=growing)
+        nodes = parse(f"{self.head}\n{source}", dict(links), notes=notes, growing=growing)
         if len(nodes) == 1 and isinstance(nodes[0], Table) and len(nodes[0].rows) == 2:
             return nodes[0].rows[1]
         return None
 
 
-def read_table(chunk: Chunk, links: dict[str, object]) -> Table | None:
+def read_table(chunk: Chunk, links: dict[str, object], notes: Mapping[str, int]) -> Table | None:
     """A table or a later part of one; None if its head is no table head."""
     rows = chunk.source.split("\n") if chunk.part else chunk.source.split("\n")[2:]
     head = parse(chunk.head)
@@ -215,7 +219,7 @@ def read_table(chunk: Chunk, links: dict[str, object]) -> Table | None:
     if all(PLAIN_ROW.fullmatch(row) for row in rows):
         cells = [plain_row(row, len(head[0].align)) for row in rows]
         return Table((*(() if chunk.part else head[0].rows), *cells), head[0].align)
-    nodes = parse("\n".join([chunk.head, *rows]), links)
+    nodes = parse("\n".join([chunk.head, *rows]), links, notes=notes)
     if len(nodes) != 1 or not isinstance(nodes[0], Table):
         return None
     return Table(nodes[0].rows[1:] if chunk.part else nodes[0].rows, nodes[0].align)

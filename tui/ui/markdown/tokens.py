@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.formulas import GROWING, add_formulas, hide_bars, show_bars
-from tui.ui.markdown.inline_marks import add_inline_marks
+from tui.ui.markdown.inline_marks import NOTES, add_inline_marks
 from tui.ui.markdown.runs import Line, Look, Run
 
 if TYPE_CHECKING:
@@ -99,12 +99,20 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def parse(source: str, links: dict[str, object] | None = None, *, growing: bool = False) -> tuple[Node, ...]:
-    """The blocks of a chunk. ``links`` carries reference definitions from chunk to chunk.
+def parse(
+    source: str,
+    links: dict[str, object] | None = None,
+    *,
+    notes: Mapping[str, int] | None = None,
+    growing: bool = False,
+) -> tuple[Node, ...]:
+    """The blocks of a chunk. ``links`` carries reference definitions from chunk to chunk, ``notes`` numbers footnotes.
 
     ``growing`` means that more may follow: a formula at the end need not be closed yet.
     """
     environment: dict[str, object] = {} if links is None else {"references": links}
+    if notes:
+        environment[NOTES] = notes
     shown = hide_bars(source, growing=growing)
     if growing:
         environment[GROWING] = shown.rstrip()
@@ -282,6 +290,8 @@ def _run(token: Token, look: Look, href: str) -> Run:
             text, role = text.replace("\n", " "), "inline-code" if token.type == "code_inline" else "math"
         case "kbd":
             role, look = "kbd", look | Look.BOLD
+        case "footnote":
+            role = "footnote"
         case "softbreak":
             text = " "
         case "hardbreak":

@@ -27,6 +27,7 @@ VARIABLES = {
     "code-label": "muted-text",
     "code-copy": "muted-text",
     "kbd": "code-text",
+    "footnote": "link",
     "code-wrap": "muted-text",
     "code-cut": "muted-text",
     "user-bar": "user-bar",

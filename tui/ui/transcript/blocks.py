@@ -39,7 +39,6 @@ class Renderable:
     is_markdown: ClassVar[bool] = False
     space: int = 0
     """Empty lines above it."""
-    foldable: bool = False
     sideways: int | None = None
     """The first visible column where lines of code are cut; None where they are wrapped."""
 
@@ -59,8 +58,20 @@ class Renderable:
         """Its text, for copying and searching."""
         return ""
 
+    @property
+    def foldable(self) -> bool:
+        """Whether ``fold`` does anything."""
+        return False
+
     def fold(self) -> None:
         """Show the next amount."""
+
+    def fold_at(self, number: int) -> bool:
+        """Fold what a click on this line means; False if it means nothing."""
+        if number or not self.foldable:
+            return False
+        self.fold()
+        return True
 
     def drop_layout(self) -> None:
         """Drop the layout: the block is far from the window."""
@@ -224,6 +235,8 @@ class Answer(Renderable):
         self._size = len(text)
         self._closed = closed
         self._document: Document | None = None
+        self._toggled: set[int] = set()
+        """Parts of the text that the user opened or closed."""
 
     def append(self, text: str) -> None:
         """Add text."""
@@ -253,7 +266,7 @@ class Answer(Renderable):
         if self._document is None:
             from tui.ui.markdown.document import Document  # imported with the first answer, not for the first screen
 
-            self._document = Document("".join(self._source), closed=self._closed)
+            self._document = Document("".join(self._source), closed=self._closed, toggled=self._toggled)
         return self._document
 
     def drop_layout(self) -> None:
@@ -279,6 +292,18 @@ class Answer(Renderable):
 
     def line_at(self, position: LinePosition) -> int:
         return self.document().line_at(position)
+
+    @property
+    def foldable(self) -> bool:
+        return self.document().has_folds
+
+    def fold(self) -> None:
+        """Open every part that is folded away, or close all."""
+        self.document().fold_all()
+
+    def fold_at(self, number: int) -> bool:
+        """Open or close the part whose summary is on this line."""
+        return self.document().fold_at(number)
 
     def code_at(self, number: int) -> str | None:
         return self.document().code_at(number)
@@ -314,7 +339,6 @@ class Thinking(Renderable):
     """Thinking: open while live, then one line, then whatever the user chooses."""
 
     background = "thinking"
-    foldable = True
     is_markdown = True
 
     def __init__(self, text: str = "", *, live: bool = False, folded: Fold = Fold.FOLDED) -> None:
@@ -333,6 +357,14 @@ class Thinking(Renderable):
         self.cost: float | None = None
         self.word = ""
         """summary, full, hidden by provider, encrypted …"""
+
+    @property
+    def foldable(self) -> bool:
+        return True
+
+    def fold_at(self, number: int) -> bool:
+        """The first line folds all of it."""
+        return super().fold_at(number) or (0 < number <= self._rows and self.words.fold_at(self._first + number - 1))
 
     @property
     def shown(self) -> Fold:

@@ -36,14 +36,16 @@ SUMMARY = "summary:"
 class Folded(Renderable):
     """One line that unfolds to text."""
 
-    foldable = True
-
     def __init__(self, head: str, text: str) -> None:
         self._head = head
         self._text = text
         self._open = False
         self._lines: list[Line] = []
         self._laid: tuple[int, bool] = (0, False)
+
+    @property
+    def foldable(self) -> bool:
+        return True
 
     @property
     def is_open(self) -> bool:

@@ -44,8 +44,6 @@ class ToolState(Enum):
 class ToolCall(Renderable):
     """A tool call: one line that unfolds to arguments and result."""
 
-    foldable = True
-
     def __init__(self, name: str) -> None:
         self.name = name
         self.main_argument = ""
@@ -57,6 +55,10 @@ class ToolCall(Renderable):
         self._open = False
         self._width = 0
         self._shown: tuple[list[tuple[str, str]], Document] | None = None
+
+    @property
+    def foldable(self) -> bool:
+        return True
 
     @property
     def is_open(self) -> bool:

@@ -341,11 +341,13 @@ class Transcript(ScrollView, can_focus=True):
         self.settle()
         self.refresh()
 
-    def _fold(self, index: int, block: int) -> None:
+    def _fold(self, index: int, block: int, line: int | None = None) -> None:
+        """Fold a block, or what a click on one of its lines means."""
         section = self.column.sections[index]
         drawn = section.blocks[block]
-        if drawn.foldable:
-            drawn.fold()
+        if drawn.foldable if line is None else drawn.fold_at(line):
+            if line is None:
+                drawn.fold()
             self.column.following = False
             self.column.changed(section)
             self.settle()
@@ -364,9 +366,12 @@ class Transcript(ScrollView, can_focus=True):
         offset = event.get_content_offset(self) or Offset(0, -1)
         found = self.column.find(self.column.top + offset.y) if offset.y >= 0 else None
         block = self.column.sections[found[0]].block_at(found[1]) if found is not None else None
-        if found is not None and block is not None and event.style and "copies" in event.style.meta:
+        if found is None or block is None:
+            return
+        if event.style and "copies" in event.style.meta:
             code = self.column.sections[found[0]].blocks[block[0]].code_at(block[1])
             self.post_message(self.CodeClicked(code or ""))
-        elif found is not None and block is not None and block[1] == 0:
+            return
+        if block[1] == 0:
             self._cursor = (found[0], block[0])
-            self._fold(found[0], block[0])
+        self._fold(found[0], *block)

@@ -1,0 +1,48 @@
+"""Which parts of a text are folded away: ``<details>`` that the user has not opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.ui.markdown.chunks import Chunk
+
+
+class Folds:
+    """The ``<details>`` of a text, by number. ``toggled`` are those that are not as written."""
+
+    def __init__(self, toggled: set[int]) -> None:
+        self._toggled = toggled
+        self._written_open: list[bool] = []
+        self._spans: list[tuple[int, int]] = []
+        """For each, the numbers of its head and of its last chunk so far."""
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def note(self, first: int, chunks: Sequence[Chunk]) -> None:
+        """Take in new chunks, the first with this number."""
+        for index, chunk in enumerate(chunks, first):
+            for fold in chunk.inside:
+                self._spans[fold] = (self._spans[fold][0], index)
+            if chunk.fold is not None:
+                self._spans.append((index, index))
+                self._written_open.append(chunk.opens)
+
+    def is_open(self, fold: int) -> bool:
+        """Whether its content is shown."""
+        written = self._written_open[fold] if fold < len(self._written_open) else False
+        return written != (fold in self._toggled)
+
+    def hides(self, chunk: Chunk) -> bool:
+        """Whether a chunk is folded away."""
+        return any(not self.is_open(fold) for fold in chunk.inside)
+
+    def toggle(self, fold: int) -> range:
+        """Open or close one; returns the chunks that it concerns."""
+        self._toggled ^= {fold}
+        first, last = self._spans[fold]
+        return range(first, last + 1)
+
+    def all_open(self) -> bool:
+        """Whether nothing is folded away."""
+        return all(map(self.is_open, range(len(self))))
