@@ -10,6 +10,7 @@ from typing import Any, Literal
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tui.app.background_sessions import News, activity_of, next_to_see
+from tui.app.branches import Branches
 from tui.app.models import ModelService
 from tui.app.prompt_cache import BeforeChange, CacheService
 from tui.app.services import AppServices, DraftService, KeyService, ToolService
@@ -370,6 +371,14 @@ class FakeDrafts(DraftService):
         return TextBlock(text=f"content of {path}")
 
 
+class FakeBranches(Branches):
+    def __init__(self) -> None:
+        self.known: dict[str, tuple[int, int]] = {}
+
+    async def places(self) -> dict[str, tuple[int, int]]:
+        return self.known
+
+
 class FakeLibrary(InMemorySessions):
     def __init__(self, now: float) -> None:
         super().__init__()
@@ -447,6 +456,7 @@ class FakeServices(AppServices):
         self.tools: FakeTools = FakeTools()
         self.drafts: FakeDrafts = FakeDrafts()
         self.library: FakeLibrary = FakeLibrary(self.now)
+        self.branches: FakeBranches = FakeBranches()
 
     async def discover(self) -> None:
         """Finds nothing more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,10 @@ class Branches:
     async def tree(self) -> Sequence[TurnInfo]:
         """All turns on all branches."""
         return await self._current.storage.turn_tree(self._current.session_id)
+
+    async def places(self) -> Mapping[str, tuple[int, int]]:
+        """The turns with siblings: the place of each among them, counted from 1, and their number."""
+        return await self._current.storage.sibling_places(self._current.session_id)
 
     async def answers(self, turn_id: str) -> Sequence[Turn]:
         """The turns that follow the same turn as this one, this one included. Raises UsageError if it is alone."""

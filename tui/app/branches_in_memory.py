@@ -50,6 +50,18 @@ class BranchesInMemory:
         parent = self._parents.get(turn_id)
         return [turn for name, turn in self._turns.items() if self._parents[name] == parent]
 
+    def places(self) -> dict[str, tuple[int, int]]:
+        """The turns with siblings: the place of each among them, counted from 1, and their number."""
+        found: dict[str | None, list[str]] = {}
+        for turn_id, parent in self._parents.items():
+            found.setdefault(parent, []).append(turn_id)
+        return {
+            turn_id: (place, len(names))
+            for names in found.values()
+            if len(names) > 1
+            for place, turn_id in enumerate(names, 1)
+        }
+
     def activate(self, turn_id: str) -> None:
         """Make the path through this turn the active one, down to where it was last left."""
         path = [self._turns[turn_id]]

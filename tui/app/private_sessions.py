@@ -79,6 +79,9 @@ class StorageWithPrivate:
     async def sibling_turns(self, session: str, turn_id: str) -> Sequence[Turn]:
         return await self._storage_of(session).sibling_turns(session, turn_id)
 
+    async def sibling_places(self, session: str) -> Mapping[str, tuple[int, int]]:
+        return await self._storage_of(session).sibling_places(session)
+
     async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
         return await self._storage_of(session).turn_tree(session)
 

@@ -104,6 +104,10 @@ class Storage(Protocol):
         """The turns with the same parent, including this one, oldest first, with their messages."""
         ...
 
+    async def sibling_places(self, session: str) -> Mapping[str, tuple[int, int]]:
+        """The turns with siblings: the place of each among them, counted from 1, and their number."""
+        ...
+
     async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
         """All turns on all branches, each after the one before it."""
         ...
@@ -234,6 +238,9 @@ class InMemorySessions:
 
     async def sibling_turns(self, session: str, turn_id: str) -> Sequence[Turn]:
         return self._branches(session).siblings(turn_id)
+
+    async def sibling_places(self, session: str) -> Mapping[str, tuple[int, int]]:
+        return self._branches(session).places()
 
     async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
         return self._branches(session).tree()

@@ -146,6 +146,9 @@ class SqliteSessions:
     async def sibling_turns(self, session: str, turn_id: str) -> Sequence[Turn]:
         return await self._open_sessions.sibling_turns(session, turn_id)
 
+    async def sibling_places(self, session: str) -> Mapping[str, tuple[int, int]]:
+        return await self._open_sessions.sibling_places(session)
+
     async def turn_tree(self, session: str) -> Sequence[TurnInfo]:
         return await self._library.turn_tree(session)
 

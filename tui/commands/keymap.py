@@ -146,6 +146,8 @@ SHOWN = {
     "question_mark": "?",
     "asterisk": "*",
     "slash": "/",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
     "up": "↑",
     "down": "↓",
     "left": "←",

@@ -98,6 +98,8 @@ class Screen:
     """Scroll the code under the cursor sideways; 0 toggles wrapping."""
     session_changed: Callable[[], object]
     """Draw the session that is open now."""
+    show_turn: Callable[[str], None]
+    """Draw the session that is open now, with the cursor on this turn."""
     quit: Callable[[], None]
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:

@@ -29,6 +29,7 @@ from tui.store.turns import (
     read_turns,
     session_number,
     set_head,
+    sibling_places,
     siblings,
     turn_number,
 )
@@ -113,6 +114,15 @@ class OpenSessions:
             number = session_number(connection, session)
             names = siblings(connection, number, turn_id)
             return read_turns(connection, [turn_number(connection, number, name) for name in names])
+
+        return await self._database.read(read)
+
+    async def sibling_places(self, session: str) -> Mapping[str, tuple[int, int]]:
+        """The turns with siblings: the place of each among them, counted from 1, and their number."""
+
+        def read(connection: sqlite3.Connection) -> Mapping[str, tuple[int, int]]:
+            number = sessions.find(connection, session)
+            return {} if number is None else sibling_places(connection, number)
 
         return await self._database.read(read)
 

@@ -395,6 +395,16 @@ def siblings(connection: sqlite3.Connection, session: int, turn: str) -> tuple[s
     return tuple(row[0] for row in rows)
 
 
+def sibling_places(connection: sqlite3.Connection, session: int) -> dict[str, tuple[int, int]]:
+    """The turns with siblings: the place of each among them, counted from 1, and their number."""
+    rows = connection.execute(
+        "SELECT id, place, number FROM (SELECT id, row_number() OVER (PARTITION BY parent ORDER BY seq) AS place,"
+        " count(*) OVER (PARTITION BY parent) AS number FROM turn WHERE session = ?) WHERE number > 1",
+        (session,),
+    )
+    return {name: (place, number) for name, place, number in rows}
+
+
 def activate(connection: sqlite3.Connection, session: int, turn: str) -> list[int]:
     """Switch to the branch of this turn, down to where it was last left, and return the active path."""
     number = turn_number(connection, session, turn)

@@ -243,6 +243,10 @@ class PonderApp(HookedApp[int]):
         self.theming.choose(self, name)
         self.chat.transcript.recolour(self.ui_services.theme_styles())
 
+    @on(Transcript.BranchClicked)
+    async def _branch_clicked(self, event: Transcript.BranchClicked) -> None:
+        await self.ui_services.run_id("chat.branch" if event.step > 0 else "chat.previous_branch")
+
     @on(Transcript.LinkClicked)
     def _link_clicked(self, event: Transcript.LinkClicked) -> None:
         self.links.clicked(event.href)

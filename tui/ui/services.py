@@ -218,6 +218,7 @@ def command_screen(app: PonderApp) -> Screen:
         move_cursor=move_cursor,
         shift_code=lambda columns: app.chat.transcript.shift_code(columns),
         session_changed=lambda: app.chat.open(),
+        show_turn=parts.show_turn,
         quit=lambda: app.leave(),
     )
 
@@ -262,11 +263,16 @@ class ScreenParts:
         if view is None or not view.turns:
             return None
         cursor = self._app.chat.transcript.cursor
-        if cursor is not None and self._app.chat.transcript.has_focus:
+        if cursor is not None and self._app.chat.focused is self._app.chat.transcript:
             for turn in view.turns:
                 if any(message.id == cursor[0].key for message in turn.messages):
                     return turn.id
         return view.turns[-1].id
+
+    def show_turn(self, turn_id: str) -> None:
+        """Draw the open session, with the cursor on a turn."""
+        self._app.chat.when_shown = lambda: self._app.chat.put_cursor_on(turn_id)
+        self._app.chat.open()
 
     def edit_turn(self, turn_id: str) -> None:
         """Put the turn's prompt into the composer; the next send replaces the turn."""

@@ -100,11 +100,20 @@ async def _branch(context: CommandContext, argument: str) -> None:
     step = BRANCHES.get(argument.lower())
     if step is None:
         raise UsageError(f"`/branch` does not know `{argument}`.", advice="It knows next and previous.")
+    await _switch_branch(context, step)
+
+
+async def _previous_branch(context: CommandContext, _: str) -> None:
+    await _switch_branch(context, -1)
+
+
+async def _switch_branch(context: CommandContext, step: int) -> None:
     turn = _turn(context)
     if context.view().open_turn is not None:
         raise UsageError("Branches cannot be switched while a turn is running.", advice="Esc stops it.")
+    place = next(index for index, other in enumerate(context.view().turns) if other.id == turn)
     message = await context.services.chat.switch_branch(turn, step)
-    context.screen.session_changed()
+    context.screen.show_turn(context.view().turns[place].id)
     context.screen.say(message)
 
 
@@ -254,10 +263,19 @@ COMMANDS = (
         help="Switch between the edited prompts and retries of this turn.",
         group=Group.CHAT,
         run=_branch,
-        keys=("b",),
+        keys=("right_square_bracket", "b"),
         scope=CommandScope.TRANSCRIPT,
         argument=Argument(usage="[next|previous]", complete=_branches),
         example="/branch previous",
+    ),
+    Command(
+        id="chat.previous_branch",
+        title="Previous branch",
+        help="Go back to the edited prompt or retry before this one.",
+        group=Group.CHAT,
+        run=_previous_branch,
+        keys=("left_square_bracket",),
+        scope=CommandScope.TRANSCRIPT,
     ),
     Command(
         id="chat.tree",

@@ -34,6 +34,7 @@ from tui.domain.events import (
 from tui.domain.listing import ProviderInfo
 from tui.domain.printable import one_line
 from tui.engine.state import Phase, SessionState, SessionView, same_paid, title_of
+from tui.ui.chat.branch_marks import BranchMarks
 from tui.ui.chat.status_line import (
     FollowLine,
     KeyLine,
@@ -168,6 +169,7 @@ class ChatScreen(Screen[None]):
         self.status = StatusLine(still=bool(layers.value("ui.plain")) or not layers.value("ui.motion"), id="status")
         self.sidebar = Sidebar(services)
         self.conversation = TranscriptView(self.transcript, time.monotonic, self._ui_services.showing())
+        self._branch_marks = BranchMarks(self, services.branches, self.conversation, self.view)
         self._title_bar = TitleBar()
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
@@ -246,6 +248,7 @@ class ChatScreen(Screen[None]):
                 self._edited[self._state.now.session] = self.edit_mode.turn
             self._draft.enter(view)
             self._show(view)
+            self._branch_marks.read()
             if (edited := self._edited.pop(view.session, None)) is not None and self.composer.text:
                 self.edit_mode.begin(edited)
             shown, self.when_shown = self.when_shown, None
@@ -318,6 +321,7 @@ class ChatScreen(Screen[None]):
         self._title_bar.show_title(title_of(view), self.size.width)
         self.edit_mode.show(view)
         self._show_empty(view)
+        self._branch_marks.follow(batch)
         if any(isinstance(event, CHANGES_CACHE) for event in batch):
             self._show_cached()
         self.transcript.settle()
@@ -335,6 +339,15 @@ class ChatScreen(Screen[None]):
     def view(self) -> SessionView | None:
         """The session as drawn, without the text of the answer that is arriving."""
         return self._state.now if self._state is not None else None
+
+    def put_cursor_on(self, turn_id: str) -> None:
+        """Put the cursor of the conversation on the turn's prompt."""
+        view = self.view()
+        turns = (*view.turns, view.open_turn) if view is not None else ()
+        key = next((turn.messages[0].id for turn in turns if turn is not None and turn.id == turn_id), "")
+        index = self.transcript.column.index_of(key)
+        if index is not None:
+            self.transcript.put_cursor(index, 0)
 
     def is_busy(self) -> bool:
         """Whether something is running."""

@@ -263,22 +263,11 @@ async def _open_turn(app: PonderApp, turn_id: str | None) -> None:
     if turn_id is None:
         return
     if turn_id in _path(app):
-        _show_turn(app, turn_id)
+        app.chat.transcript.focus()
+        app.chat.put_cursor_on(turn_id)
         return
     if app.services.chat.view().open_turn is not None:
         raise UsageError("Branches cannot be switched while a turn is running.", advice="Esc stops it.")
     await app.services.branches.open(turn_id)
-    app.chat.when_shown = partial(_show_turn, app, turn_id)
-    app.chat.open()
-
-
-def _show_turn(app: PonderApp, turn_id: str) -> None:
-    """Put the cursor of the conversation on the turn's prompt."""
-    view = app.chat.view()
-    turns = (*view.turns, view.open_turn) if view is not None else ()
-    key = next((turn.messages[0].id for turn in turns if turn is not None and turn.id == turn_id), "")
-    sections = app.chat.transcript.column.sections
-    index = next((index for index, section in enumerate(sections) if section.key == key), None)
     app.chat.transcript.focus()
-    if index is not None:
-        app.chat.transcript.put_cursor(index, 0)
+    app.ui_services.context().screen.show_turn(turn_id)

@@ -11,9 +11,10 @@ from typing import TypeVar
 from textual.strip import Strip
 
 from tui.ui.markdown.lazy_lines import LinePosition
-from tui.ui.markdown.runs import Line, Run
+from tui.ui.markdown.runs import Line, Run, line_width
 from tui.ui.theme.theme_styles import ThemeStyles, surface_from
 from tui.ui.transcript.blocks import Renderable
+from tui.ui.transcript.branch_mark import with_mark
 from tui.ui.transcript.plain_fallback import PlainText
 
 LOG = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ BLANK: Line = []
 
 NO_BLOCKS: list[Renderable] = []
 NO_LINES: list[int] = []
+NO_MARK: Line = []
 NO_STRIPS: dict[int, tuple[Line, bool, Strip]] = {}
 """Shared by sections that were never drawn; it is replaced, never filled."""
 
@@ -110,6 +112,7 @@ class Section:
         "_starts",
         "_width",
         "key",
+        "mark",
         "presence",
         "speaker",
         "strips",
@@ -131,6 +134,18 @@ class Section:
         self.strips: dict[int, tuple[Line, bool, Strip]] = NO_STRIPS
         """Styled lines, each with what it was made from."""
         self.presence = Presence.SHOWN
+        self.mark: Line = NO_MARK
+        """Drawn at the right end of the first row; not part of the text."""
+
+    def set_mark(self, mark: Line) -> None:
+        """Draw this mark. The text is laid out beside it."""
+        self.mark = mark
+        self.forget_strips()
+        self.touch()
+
+    def _room(self, width: int) -> int:
+        """Columns for text in a transcript of this width."""
+        return max(8, text_width(width) - line_width(self.mark))
 
     def set_presence(self, presence: Presence) -> None:
         """Hide, dim or show the section."""
@@ -178,7 +193,7 @@ class Section:
             return 0
         if self._build is not None:
             return self._guess // text_width(width) + 5 if self._guess is not None else 3
-        room = text_width(width)
+        room = self._room(width)
         return 1 + sum(
             self._call_safely(index, lambda renderable: renderable.estimate(room)) + block.space
             for index, block in enumerate(self._blocks)
@@ -193,7 +208,7 @@ class Section:
                 self.strips = {}
             self._width, self._dirty = width, False
             self._starts, self._ends = [], []
-            room = text_width(width)
+            room = self._room(width)
             at = 0
             for index, block in enumerate(self.blocks):
                 at += block.space
@@ -238,7 +253,7 @@ class Section:
             left -= self._ends[index] - self._starts[index] + self._blocks[index].space
 
     def _remeasure(self, index: int) -> None:
-        room = text_width(self._width)
+        room = self._room(self._width)
         change = (
             self._call_safely(index, lambda renderable: renderable.height(room))
             - self._ends[index]
@@ -291,7 +306,7 @@ class Section:
         except Exception:  # boundary of a message: an error in it must not end the program
             LOG.exception("block %d of %s (%s) could not be laid out", index, self.key, type(block).__name__)
             raw = self._blocks[index] = PlainText(block_text(block), block.space)
-            raw.height(text_width(self._width))
+            raw.height(self._room(self._width))
             self.touch()
             return ask(raw)
 
@@ -308,9 +323,9 @@ class Section:
         if block is None:
             strip = theme_styles.strip([], "", width)
         else:
-            seen = line
+            seen = with_mark(line, self.mark, text_width(width)) if self.mark and number == self._starts[0] else line
             if dim:
-                seen, background = [run._replace(role="muted") for run in line], ""
+                seen, background = [run._replace(role="muted") for run in seen], ""
             has_surface = background or surface_from(seen) is not None
             tinted = min(width, MARGIN + text_width(width) + 1) if has_surface else 0
             strip = theme_styles.strip(seen, background, tinted, left=margin(self.speaker, marked=marked))

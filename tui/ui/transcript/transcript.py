@@ -18,6 +18,7 @@ from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import Line, plain, wrapped_after
 from tui.ui.terminal.textual_private import move_drag, set_scrolled_size
 from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.transcript.branch_mark import STEPS
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.row_painter import RowPainter
 from tui.ui.transcript.section import MARGIN, Presence, Section
@@ -65,6 +66,12 @@ class Transcript(ScrollView, can_focus=True):
         """The word that copies a code block was clicked."""
 
         code: str
+
+    @dataclass
+    class BranchClicked(Message):
+        """An end of the mark of a prompt was clicked: its turn's previous sibling is wanted, or the next one."""
+
+        step: int
 
     @dataclass
     class LinkClicked(Message):
@@ -358,9 +365,9 @@ class Transcript(ScrollView, can_focus=True):
             self.post_message(self.Folded(section, block))
 
     def on_click(self, event: events.Click) -> None:
-        """Fold the block whose head was clicked, copy its code, or show the address of a clicked link."""
+        """Fold the block whose head was clicked, copy its code, go to another branch, or show a link's address."""
         href = event.style.meta.get("href") if event.style else None
-        if href:
+        if href and href not in STEPS:
             self.post_message(self.LinkClicked(str(href)))
             return
         offset = event.get_content_offset(self) or Offset(0, -1)
@@ -374,4 +381,7 @@ class Transcript(ScrollView, can_focus=True):
             return
         if block[1] == 0:
             self._cursor = (found[0], block[0])
+        if href:
+            self.post_message(self.BranchClicked(STEPS[str(href)]))
+            return
         self._fold(found[0], *block)

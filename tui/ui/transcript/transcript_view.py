@@ -35,6 +35,7 @@ from tui.domain.stream import StreamEvent
 from tui.engine.state import SessionView
 from tui.ui.markdown.runs import Look, Run
 from tui.ui.transcript.blocks import Caption
+from tui.ui.transcript.branch_mark import branch_mark
 from tui.ui.transcript.build_sections import (
     Showing,
     fill_result,
@@ -114,6 +115,7 @@ class TranscriptView:
         self._until_turn_ends: list[Section] = []
         self._broken = False
         """An error in drawing this turn was already reported."""
+        self._places: Mapping[str, tuple[int, int]] = {}
 
     @property
     def is_live(self) -> bool:
@@ -128,6 +130,7 @@ class TranscriptView:
         self._live, self._broken = None, False
         self._calls.clear()
         self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
+        self._mark_prompts()
         if view.answer is not None:
             answer = view.answer
             self._begin(f"{answer.round}:{answer.attempt}", answer.spec.model, answer.plan.level)
@@ -141,6 +144,20 @@ class TranscriptView:
         """Change how thinking is shown; the arriving answer is left as it is."""
         self._showing = showing
         self._replace_same(sections_of(self._turns, showing))
+
+    def show_places(self, places: Mapping[str, tuple[int, int]]) -> None:
+        """Show the places of turns among their siblings, counted from 1, and the numbers of these; by prompt."""
+        self._places = places
+        self._mark_prompts()
+        self._transcript.settle()
+
+    def _mark_prompts(self) -> None:
+        for section in self._transcript.column.sections:
+            place = self._places.get(section.key) if section.speaker is Speaker.USER else None
+            mark = branch_mark(*place) if place is not None else []
+            if mark != section.mark:
+                section.set_mark(mark)
+                self._transcript.column.changed(section)
 
     def take(self, stamped: Stamped) -> None:
         """Apply an event; the transcript's ``settle`` draws the result.
@@ -306,6 +323,7 @@ class TranscriptView:
         made = {section.key: section for section in fresh}
         sections = [made.get(section.key, section) for section in self._transcript.column.sections]
         self._transcript.rearrange(self._folded(sections))
+        self._mark_prompts()
 
     # The surrounding turn
 
