@@ -84,7 +84,7 @@ async def house(
     **options: Any,
 ) -> AsyncIterator[House]:
     """The program as ``ponder`` starts it, with a session open."""
-    around = {"PONDER_HOME": str(home), **(environment or {})}
+    around = {"PONDER_HOME": str(home), "HOME": str(home), **(environment or {})}
     launch: dict[str, Any] = {"model": model, "folder": home, "demo_speed": 0.0, **options}
     program = build_program(around, LaunchOptions(**launch))
     program.clock = clock or program.clock
@@ -99,7 +99,8 @@ async def house(
         left = StoredSession(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
         left = await storage.load(reopen) if reopen else left
         spec = first_spec(program, availability.ready())
-        program.local_models.learn_if_local(spec)
+        if program.local_models.is_unknown(spec):
+            program.local_models.learn(spec.model)
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, left, private=program.options.no_save)
         yield House(program, current, availability, AppServices(current, availability, storage))

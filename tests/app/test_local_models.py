@@ -13,6 +13,7 @@ import pytest
 
 from tests.app.local_stage import OWN_SERVER, processes, scripted_model, surroundings, wait_for_end
 from tests.app.stage import House, house
+from tests.providers.gguf_files import write_gguf
 from tui.domain.errors import PonderError
 from tui.domain.events import MessageCompleted, Streamed, TurnFailed
 from tui.domain.stream import ModelLoading
@@ -155,4 +156,86 @@ async def test_its_files_are_private_and_the_key_is_not_on_a_command_line(tmp_pa
             assert path.stat().st_mode & 0o077 == 0, path
         for process in processes(tmp_path):
             assert state.key.encode() not in Path(f"/proc/{process}/cmdline").read_bytes()
+    wait_for_end(tmp_path)
+
+
+async def test_status_shows_the_server_and_after_a_failure_the_end_of_its_log(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path, fails="something new")
+    async with asking(tmp_path, model) as h:
+        assert await h.services.model_server() == "- model server: not running"
+        await failure(h)
+        told = await h.services.model_server()
+        assert "The model's server ended with code 1" in told
+        assert told.splitlines()[-2] == "0.00.019.978 E llama_model_load: error loading model: something new"
+        scripted_model(tmp_path)
+        await said(h)
+        assert (await h.services.model_server()).startswith("- model server: ready, process ")
+        assert "4,096 tokens of context" in await h.services.model_server()
+    wait_for_end(tmp_path)
+
+
+async def test_without_keys_the_model_of_a_file_answers_and_is_offered(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    model = scripted_model(home / "data" / "models")
+    model.rename(model.with_name("Other-Q4_K_M.gguf"))
+    around = surroundings(tmp_path)
+    async with house(home, environment=around, model=None, assignments=OWN_SERVER) as h:
+        assert h.current.spec.provider == "demo"
+        await h.services.discover()
+        assert str(h.current.spec) == "local/Other-Q4_K_M/med"
+        (row,) = [row for row in h.services.keys.availability() if row.provider == "local"]
+        assert (row.ready, row.detail) == (True, "1 model")
+        assert await said(h) == "Hello from here."
+        (picked,) = [row for row in h.services.models.models() if row.spec.provider == "local"]
+        assert (picked.available, picked.window, picked.price) == (True, 4096, (0.0, 0.0))
+    wait_for_end(home)
+
+
+async def test_a_model_that_cannot_be_run_is_listed_with_what_is_missing(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "home" / "data" / "models" / "Other.gguf")
+    async with house(tmp_path / "home", environment={"PATH": ""}, model=None, assignments=OWN_SERVER) as h:
+        await h.services.discover()
+        assert h.current.spec.provider == "demo"
+        (row,) = [row for row in h.services.models.models() if row.spec.provider == "local"]
+        assert (row.available, row.reason.partition(":")[0]) == (False, "There is no llama-server on the PATH")
+
+
+async def test_a_file_can_be_chosen_on_the_screen_and_a_broken_one_is_refused(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path)
+    (broken := tmp_path / "broken.gguf").write_bytes(b"GGUF")
+    async with house(tmp_path / "home", environment=surroundings(tmp_path), assignments=OWN_SERVER) as h:
+        told = await h.services.models.set_model(f"{model}/low")
+        assert told.startswith("Models on this machine · Tiny.gguf · openai-chat")
+        assert h.current.facts.context_window == 40_960
+        with pytest.raises(PonderError, match="cannot be used"):
+            await h.services.models.set_model(str(broken))
+        assert h.current.spec.model == str(model)
+        assert await said(h) == "Hello from here."
+    wait_for_end(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("level", "fields"),
+    [
+        ("none", {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}}),
+        ("low", {"reasoning_budget_tokens": 5_462}),
+        ("high", {"chat_template_kwargs": {"enable_thinking": True, "thinking": True}}),
+        ("700", {"reasoning_budget_tokens": 700}),
+    ],
+)
+async def test_levels_are_what_llama_cpp_can_do(tmp_path: Path, level: str, fields: dict[str, object]) -> None:
+    model = scripted_model(tmp_path)
+    async with house(tmp_path / "home", environment=surroundings(tmp_path), model=f"{model}/{level}") as h:
+        assert dict(h.view().plan.fields) == fields
+
+
+async def test_the_exact_count_is_what_the_server_reports_after_the_request(tmp_path: Path) -> None:
+    async with asking(tmp_path, scripted_model(tmp_path)) as h:
+        for _ in range(3):
+            (answer,) = [event.message for event in await h.say("And now?") if isinstance(event, MessageCompleted)]
+            sent = h.program.backend.last_of(h.current.session_id)
+            assert sent is not None
+            assert answer.usage is not None
+            assert answer.usage.input == await h.current.call(h.program.backend.count(sent.target, sent.request))
+        assert await h.services.chat.count_exactly() is not None
     wait_for_end(tmp_path)

@@ -461,6 +461,9 @@ class FakeServices(AppServices):
     async def discover(self) -> None:
         """Finds nothing more."""
 
+    async def model_server(self) -> str:
+        return ""
+
     def status(self) -> str:
         return "- model **anthropic/claude-opus-5**\n- store: ok"
 

@@ -198,10 +198,13 @@ class ModelService:
         return message
 
     async def _use_model(self, name: str) -> str:
-        spec = parse_spec(name, self._current.program.catalog)
+        program = self._current.program
+        spec = parse_spec(name, program.catalog)
+        if program.local_models.is_unknown(spec):
+            await asyncio.to_thread(program.local_models.learn, spec.model)
         before = self._cache.before_change()
         message = with_cost(await self._current.use(spec), self._cache.after_change(before))
-        provider = self._current.program.catalog.provider(spec.provider)
+        provider = program.catalog.provider(spec.provider)
         if self._availability.reason(provider).startswith("no key"):  # the keyring may not have been searched yet
             await asyncio.to_thread(self._availability.look_for_key, provider)
         lacks = self._availability.reason(provider)

@@ -22,7 +22,7 @@ from tui.catalog.plan import PLAN_KEYS, default_level, plan, plan_options
 from tui.context.estimate import forget_texts
 from tui.domain.errors import PonderError, ProviderError, StoreError, UnknownModel, UsageError
 from tui.domain.events import Notice, Severity, TitleChanged
-from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan, model_title
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
 from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
@@ -156,6 +156,10 @@ class OpenSession:
 
     async def replace(self, spec: ModelSpec, stored: StoredSession | None = None, *, private: bool = False) -> None:
         """Put a new or stored session on the screen; the one before goes on in the background while it works."""
+        shown = stored.spec if stored is not None and stored.spec is not None else spec
+        if self.program.local_models.is_unknown(shown):
+            with contextlib.suppress(PonderError):  # reported when it is asked
+                await asyncio.to_thread(self.program.local_models.learn, shown.model)
         left = self._leave()
         self.start(spec, stored, private=private)
         await self.background.set_aside(left)
@@ -351,7 +355,7 @@ class OpenSession:
 def describe_model(current: OpenSession, plan: ThinkingPlan, *more: str) -> str:
     """One line: model, API, thinking in force, and all warnings."""
     provider = current.program.catalog.provider(current.spec.provider)
-    head = f"{provider.title} · {current.facts.id} · {current.facts.wire}"
+    head = f"{provider.title} · {model_title(current.facts.id)} · {current.facts.wire}"
     return " — ".join((head, plan.summary, *plan.warnings, *more))
 
 

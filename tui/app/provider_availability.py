@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tui.app.engine_settings import network_limits
 from tui.app.program import Program
 from tui.catalog.facts import AuthStyle, Lifecycle, ProviderFacts
+from tui.catalog.model_spec import LOCAL
 from tui.domain.errors import PonderError
 from tui.domain.format_numbers import count
 from tui.domain.thinking import ModelSpec
@@ -18,6 +19,8 @@ from tui.domain.thinking import ModelSpec
 if TYPE_CHECKING:
     from tui.domain.listing import ProviderInfo
 
+LOCAL_WITHIN_S = 3.0
+"""After this time no more model files are opened; the facts of those that were are kept for the next start."""
 FIRST = ("anthropic", "openai", "google", "openrouter")
 """Providers always listed on the first screen."""
 
@@ -32,6 +35,10 @@ class ProviderAvailability:
         self._sources: dict[str, str] = {}
         self._problems: dict[str, str] = {}
         self._servers: dict[str, tuple[str, ...]] = {}
+        self._local: tuple[str, ...] = ()
+        """Models that ponder can run itself, the most suitable one first."""
+        self._no_local = ""
+        """Why it cannot run any."""
 
     def look_for_keys(self, *, stored: bool) -> None:
         """Search the environment for keys; with ``stored`` also keyring and file (slow: call it in a thread)."""
@@ -75,10 +82,20 @@ class ProviderAvailability:
             add = partial(with_local_rows, provider=server.provider, rows=server.rows)
             self._program.planner.change_catalog(add)
 
+    def look_for_local_models(self) -> None:
+        """Search for models in files (slow: call it in a thread)."""
+        models = self._program.local_models
+        self._local = tuple(models.learn_all(within_s=LOCAL_WITHIN_S))
+        self._no_local = models.obstacle() or ("" if self._local else "no models: ponder local get NAME")
+
     async def discover(self) -> None:
-        """The slow searches: keyring, file and local servers. Called after the screen is shown."""
+        """The slow searches: keyring, file, local servers and models. Called after the screen is shown."""
         await asyncio.to_thread(self.merge_cached_lists)
-        await asyncio.gather(asyncio.to_thread(self.look_for_keys, stored=True), self.look_for_servers())
+        await asyncio.gather(
+            asyncio.to_thread(self.look_for_keys, stored=True),
+            asyncio.to_thread(self.look_for_local_models),
+            self.look_for_servers(),
+        )
 
     def reason(self, provider: ProviderFacts) -> str:
         """Why the provider cannot be used; "" if it can."""
@@ -88,6 +105,8 @@ class ProviderAvailability:
             return self._problems[provider.id]
         if provider.local:
             return "not running"
+        if provider.starts_models:
+            return self._no_local
         if provider.auth is AuthStyle.NONE or provider.key_optional:
             return ""
         return f"no key: {self._set_key_command} {provider.id}"
@@ -97,7 +116,7 @@ class ProviderAvailability:
         return [self._program.catalog.provider(provider) for provider in self._sources]
 
     def ready(self) -> list[ModelSpec]:
-        """One start model for each available provider; providers with keys before local servers."""
+        """One start model for each available provider: with keys, then local servers, then what ponder runs itself."""
         found: list[ModelSpec] = []
         for provider in self._sources:
             model = self._first_model(provider)
@@ -107,6 +126,8 @@ class ProviderAvailability:
             if models:
                 start = self._program.catalog.provider(provider).start
                 found.append(ModelSpec(provider=provider, model=start if start in models else models[0]))
+        if self._local and not self._no_local:
+            found.append(ModelSpec(provider=LOCAL, model=self._local[0]))
         return found
 
     def without_models(self) -> list[str]:
@@ -135,6 +156,8 @@ class ProviderAvailability:
 
                 where = f"{count(len(self._servers[provider.id]), 'model')} at {shown_url(provider.base_url)}"
                 found.append(_row(provider, where, spec))
+            elif provider.starts_models and self._local:
+                found.append(_row(provider, self._no_local or count(len(self._local), "model"), spec))
             elif provider.id in self._problems:
                 detail = self._problems[provider.id]
                 if all(row.detail != detail for row in found):  # an unreadable file is listed once, not per provider

@@ -213,17 +213,24 @@ class AppServices:
         current = self._current
         provider = current.program.catalog.provider(current.spec.provider)
         url = provider.base_url_for(current.facts.wire)
-        database = current.program.paths.database
+        database, local = current.program.paths.database, provider.starts_models
         rows = [
             f"- model: {current.spec}",
             f"- {self._plan_summary()}",
-            f"- route: {provider.title}, {without_user(url)}, {current.facts.wire}",
-            f"- proxy: {describe_proxy(url, current.program.environment)}",
+            f"- route: {provider.title}, {'this machine' if local else without_user(url)}, {current.facts.wire}",
+            *(() if local else (f"- proxy: {describe_proxy(url, current.program.environment)}",)),
             f"- session: {current.session_id}",
             f"- saved in: {'memory only: this conversation is private' if current.private else database}",
             f"- settings: {current.program.paths.config_file}",
         ]
         return "\n".join(rows)
+
+    async def model_server(self) -> str:
+        """What the server of the model does, as markdown; "" if ponder does not run the model itself."""
+        program, spec = self._current.program, self._current.spec
+        if not program.catalog.provider(spec.provider).starts_models:
+            return ""
+        return await asyncio.to_thread(program.local_models.report, spec.model)
 
     def _plan_summary(self) -> str:
         view = self.chat.view()

@@ -107,7 +107,7 @@ def _price(name: str, catalog: Catalog) -> tuple[bool, Price | None]:
     """Return whether a model is on a local server, and its price."""
     provider, _, model = name.partition("/")
     try:
-        return catalog.provider(provider).local, price_of(catalog.find(provider, model))
+        return catalog.provider(provider).costs_nothing, price_of(catalog.find(provider, model))
     except PonderError:  # the provider is no longer configured
         return False, None
 

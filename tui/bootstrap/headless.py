@@ -97,8 +97,11 @@ def _spec(program: Program, availability: ProviderAvailability) -> ModelSpec:
         if not availability.ready():
             availability.merge_cached_lists()
             asyncio.run(availability.look_for_servers())
+        if not availability.ready():
+            availability.look_for_local_models()
     spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=True)
-    program.local_models.learn_if_local(spec)
+    if program.local_models.is_unknown(spec):
+        program.local_models.learn(spec.model)
     return spec
 
 

@@ -143,8 +143,10 @@ def _run(
 
 def _learn_local(program: Program, spec: ModelSpec) -> None:
     """Read what the file of a local model says; one that was named for this start must be usable."""
+    if not program.local_models.is_unknown(spec):
+        return
     try:
-        program.local_models.learn_if_local(spec)
+        program.local_models.learn(spec.model)
     except PonderError as error:
         if program.options.model:
             raise

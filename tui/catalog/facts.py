@@ -306,6 +306,11 @@ class ProviderFacts:
     start: str = ""
     """The default model of the provider; "" for the first listed model."""
 
+    @property
+    def costs_nothing(self) -> bool:
+        """Its models run on this machine."""
+        return self.local or self.starts_models
+
     def base_url_for(self, wire: WireName) -> str:
         """Return the base URL for models that use ``wire``."""
         return self.bases.get(wire, self.base_url)

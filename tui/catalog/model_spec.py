@@ -66,7 +66,7 @@ def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
             raise UnknownModel(f"`{text}` names a provider but no model.", nearest=_examples(catalog, provider))
         head, _, last = model.rpartition("/")
         # On local servers a name may contain anything; elsewhere only a level can follow a known model.
-        if head and not (known[provider].local or known[provider].starts_models) and catalog.find(provider, head).known:
+        if head and not known[provider].costs_nothing and catalog.find(provider, head).known:
             raise _no_level(last, f"{provider}/{head}", catalog.find(provider, head))
         found = catalog.find(provider, model)
         if known[provider].complete and not found.known:

@@ -142,6 +142,11 @@ class ThinkingPlan:
         return self.state not in (PlanState.OFF, PlanState.UNSUPPORTED)
 
 
+def model_title(model: str) -> str:
+    """A model's id as it is shown: of the path of a file only the name."""
+    return model.rpartition("/")[2] if model.startswith("/") else model
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """A model as the user selects it: provider, the provider's model id, level or budget."""

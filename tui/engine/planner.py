@@ -296,7 +296,7 @@ class Planner:
         Its input is the estimate with a margin, none of it read from a cache. Its output is the output limit, or
         ``output`` tokens if that many arrived.
         """
-        if ask.target.provider.local:
+        if ask.target.provider.costs_nothing:
             return 0.0
         facts, rates = ask.target.facts, self.rates(ask.target)
         if "input" not in rates or "output" not in rates:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -122,29 +122,30 @@ class ProviderBackend:
         """Send a request and yield the events of the response; events that arrive together come in one batch."""
         changes_left = MOST_CHANGES
         try:
-            if target.provider.starts_models:
-                async with aclosing(self._loading(target)) as steps:
-                    async for step in steps:
-                        yield (step,)
-            provider, key = await self._reach(target)
-            while True:
-                received_any = False
-                try:
-                    async with aclosing(self._attempt(target, provider, request, key)) as batches:
-                        async for batch in batches:
-                            received_any = True
-                            yield batch
-                    return
-                except ProviderError as error:
-                    alternative = (
-                        None
-                        if received_any or not changes_left
-                        else await self._alternative(error, target, provider, key)
-                    )
-                    if alternative is None:
-                        _suspect_thinking(error, target, request)
-                        raise
-                    changes_left, (provider, key) = changes_left - 1, alternative
+            with self._in_use(target):
+                if target.provider.starts_models:
+                    async with aclosing(self._loading(target)) as steps:
+                        async for step in steps:
+                            yield (step,)
+                provider, key = await self._reach(target)
+                while True:
+                    received_any = False
+                    try:
+                        async with aclosing(self._attempt(target, provider, request, key)) as batches:
+                            async for batch in batches:
+                                received_any = True
+                                yield batch
+                        return
+                    except ProviderError as error:
+                        alternative = (
+                            None
+                            if received_any or not changes_left
+                            else await self._alternative(error, target, provider, key)
+                        )
+                        if alternative is None:
+                            _suspect_thinking(error, target, request)
+                            raise
+                        changes_left, (provider, key) = changes_left - 1, alternative
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
             if target.provider.starts_models:
@@ -206,6 +207,9 @@ class ProviderBackend:
                     yield step
         if loading:
             yield ModelLoading(1.0, done=True)
+
+    def _in_use(self, target: Target) -> AbstractContextManager[None]:
+        return self._local_servers().in_use(target.facts.id) if target.provider.starts_models else nullcontext()
 
     def _local_servers(self) -> LocalServers:
         if self._local is None:

@@ -26,7 +26,8 @@ async def _thinking_view(context: CommandContext, _: str) -> None:
 
 
 async def _status(context: CommandContext, _: str) -> None:
-    await context.screen.show(View.TEXT, f"Status\n{context.services.status()}")
+    server = await context.services.model_server()
+    await context.screen.show(View.TEXT, f"Status\n{context.services.status()}\n{server}".rstrip())
 
 
 async def _doctor(context: CommandContext, _: str) -> None:

@@ -117,6 +117,13 @@ class ServerFolder:
         os.close(handle)
         return None
 
+    def has_keeper(self) -> bool:
+        """Whether a keeper runs."""
+        handle = self.become_keeper()
+        if handle is not None:
+            os.close(handle)
+        return handle is None
+
     def read(self) -> ServerState | None:
         """Return the state; None if there is none yet."""
         try:

@@ -8,8 +8,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+import threading
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,12 +19,15 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import ModelLoading
 from tui.providers.local.keeper import Wanted
+from tui.providers.local.memory import ModelSize, available_memory, fitting_window
 from tui.providers.local.server_folder import Holder, ServerFolder, ServerState, Stage
 
 LOOK_S = 0.05
 TELL_S = 1.0
 """How often progress is told at least, so that nobody thinks the server is silent."""
 MOST_STARTS = 3
+MAKE_ROOM_S = 3.0
+"""How long to wait for servers to end whose memory another one needs."""
 NOTICE_S = 1.5
 """How long the keeper may take to notice that its server has ended."""
 PACKAGE = "xllamacpp"
@@ -56,10 +61,11 @@ class LocalOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """The files of a model."""
+    """The files of a model, and how large it is."""
 
     path: Path
     mmproj: Path | None = None
+    size: ModelSize = ModelSize()
 
 
 class LocalServers:
@@ -85,6 +91,8 @@ class LocalServers:
         self._held: dict[Path, Holder] = {}
         self._places: dict[str, ServerFolder] = {}
         """Where the server of each model was last."""
+        self._used: Counter[str] = Counter()
+        """Requests that run, by model."""
         self._known: dict[str, int] = {}
         """The port of each model's server that was asked about the model."""
 
@@ -138,6 +146,28 @@ class LocalServers:
             await asyncio.sleep(LOOK_S)
         return error
 
+    @contextmanager
+    def in_use(self, model: str) -> Iterator[None]:
+        """While this is entered, the server is not given up to make room for another one."""
+        self._used[model] += 1
+        try:
+            yield
+        finally:
+            self._used[model] -= 1
+
+    def _release_unused(self) -> None:
+        """Give up the servers that no request of this process uses, and wait a moment for their end."""
+        used = {place.path for model, place in self._places.items() if self._used[model]}
+        given_up = [path for path in self._held if path not in used]
+        for path in given_up:
+            self._held.pop(path).release()
+        pause = threading.Event()
+        for path in given_up:
+            for _ in range(int(MAKE_ROOM_S / LOOK_S)):
+                if not ServerFolder(path).has_keeper():
+                    break
+                pause.wait(LOOK_S)
+
     def close(self) -> None:
         """Give up all claims; servers that no other window uses end."""
         while self._held:
@@ -145,12 +175,15 @@ class LocalServers:
 
     def _claim(self, model: str) -> tuple[ServerFolder, Wanted]:
         options, files = self._options(), self._find(model)
-        program = self._program(options)
-        name = json.dumps([str(files.path), str(files.mmproj), program, options.context])
-        place = ServerFolder(self._folder / hashlib.sha256(name.encode()).hexdigest()[:16])
+        program = program_for(options, self._environment)
+        place = server_folder(self._folder, files, options, program)
         place.create()
         self._places[model] = place
+        available = available_memory()
         if place.path not in self._held:
+            if available is not None and available < files.size.smallest:
+                self._release_unused()
+                available = available_memory()
             self._held[place.path] = place.hold()
         self._held[place.path].touch()
         wanted = Wanted(
@@ -158,39 +191,10 @@ class LocalServers:
             model=str(files.path),
             mmproj=str(files.mmproj or ""),
             program=program,
-            context=options.context or 0,
+            context=options.context or fitting_window(files.size, available),
             idle_s=options.idle_s,
         )
         return place, wanted
-
-    def _program(self, options: LocalOptions) -> str:
-        """Return the path of the ``llama-server`` to use; "" for a process of ponder's own."""
-        if os.name != "posix":
-            raise _error(
-                ErrorKind.UNSUPPORTED,
-                "ponder runs models itself on Linux and macOS only.",
-                "Start a `llama-server`, and ask `llama.cpp/NAME`.",
-            )
-        if options.server == "llama-server":
-            return self._llama_server()
-        from importlib.util import find_spec
-
-        if find_spec(PACKAGE) is None:
-            raise _error(
-                ErrorKind.UNSUPPORTED,
-                f"To run a model of your own, ponder needs the package {PACKAGE}.",
-                f"Install it: `{install_command()}`",
-            )
-        return ""
-
-    def _llama_server(self) -> str:
-        from shutil import which
-
-        found = which("llama-server", path=self._environment.get("PATH", ""))
-        if found is None:
-            advice = "Install llama.cpp, or use ponder's own: `/set local.server own`."
-            raise _error(ErrorKind.UNSUPPORTED, "There is no `llama-server` on the PATH.", advice)
-        return found
 
     def _state_if_running(self, place: ServerFolder, wanted: Wanted, *, waited: bool) -> ServerState | None:
         """Return what the keeper says; without a keeper, start one and return None.
@@ -209,6 +213,37 @@ class LocalServers:
         finally:
             os.close(lock)
         return None
+
+
+def server_folder(folder: Path, files: ModelFile, options: LocalOptions, program: str) -> ServerFolder:
+    """Return the folder of a model's server. Windows share a server if they would start the same one."""
+    name = json.dumps([str(files.path), str(files.mmproj), program, options.context])
+    return ServerFolder(folder / hashlib.sha256(name.encode()).hexdigest()[:16])
+
+
+def program_for(options: LocalOptions, environment: Mapping[str, str]) -> str:
+    """Return the path of the ``llama-server`` to use; "" for a process of ponder's own. Raises ProviderError."""
+    if os.name != "posix":
+        raise _error(
+            ErrorKind.UNSUPPORTED,
+            "ponder runs models itself on Linux and macOS only.",
+            "Start a `llama-server`, and ask `llama.cpp/NAME`.",
+        )
+    if options.server == "llama-server":
+        from shutil import which
+
+        found = which("llama-server", path=environment.get("PATH", ""))
+        if found is None:
+            advice = "Install llama.cpp, or use ponder's own: `/set local.server own`."
+            raise _error(ErrorKind.UNSUPPORTED, "There is no `llama-server` on the PATH.", advice)
+        return found
+    from importlib.util import find_spec
+
+    if find_spec(PACKAGE) is None:
+        raise _error(
+            ErrorKind.UNSUPPORTED, f"The package {PACKAGE} is not installed.", f"`{install_command()}` adds it."
+        )
+    return ""
 
 
 def install_command() -> str:

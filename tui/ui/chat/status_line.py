@@ -30,7 +30,7 @@ from tui.domain.format_numbers import count, duration, tokens
 from tui.domain.listing import Activity, OpenSessionInfo
 from tui.domain.printable import one_line
 from tui.domain.stream import ModelLoading
-from tui.domain.thinking import ModelSpec, ThinkingPlan
+from tui.domain.thinking import ModelSpec, ThinkingPlan, model_title
 from tui.domain.usage import Certainty, MeterReading
 from tui.engine.state import Phase, SessionView
 from tui.ui.graphemes import line_within
@@ -239,7 +239,8 @@ def status_of(view: SessionView, now: float, *, full: bool, private: bool = Fals
 
 def _named(spec: ModelSpec, plan: ThinkingPlan) -> str:
     """The model, and its level in force if it has levels."""
-    return f"{spec.model}/{plan.level}" if plan.level else spec.model
+    name = model_title(spec.model)
+    return f"{name}/{plan.level}" if plan.level else name
 
 
 def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float | None, now: float) -> Status:

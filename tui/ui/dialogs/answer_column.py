@@ -26,6 +26,7 @@ from tui.domain.events import (
 from tui.domain.format_numbers import duration
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
+from tui.domain.thinking import model_title
 from tui.engine.state import Phase, SessionState, SessionView
 from tui.ui.chat.screen import follow
 from tui.ui.chat.status_line import THROBBER
@@ -158,7 +159,8 @@ class AnswerColumn(Column):
             return self.letter
         spec = self.side.spec
         level = self._state.now.plan.level if self._state is not None else ""
-        return f"{spec.model} · {level}" if level else spec.model
+        name = model_title(spec.model)
+        return f"{name} · {level}" if level else name
 
     async def follow(self) -> None:
         """Show the answer as it arrives; ends with the channel."""

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
 from tui.domain.format_numbers import count
+from tui.domain.thinking import model_title
 from tui.engine.state import SessionState, SessionView
 from tui.ui.chat.screen import follow
 from tui.ui.dialogs.sheet import Keys, Sheet
@@ -69,7 +70,7 @@ class Aside(Sheet[None]):
             return
         seen = len(side.before)
         what = f"sees the {count(seen, 'finished turn')}" if seen else "sees no earlier turn"
-        self.note(f"{side.spec.provider}/{side.spec.model} · {what}")
+        self.note(f"{side.spec.provider}/{model_title(side.spec.model)} · {what}")
         await self._follow(side)
 
     async def _follow(self, side: SideTurn) -> None:

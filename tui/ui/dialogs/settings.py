@@ -37,6 +37,7 @@ GROUPS = {
     "tools": "Tools",
     "ui": "Appearance",
     "network": "Network",
+    "local": "Models on this machine",
 }
 """Titles of the groups, in the order of the schema."""
 WORDS = {"topP": "Top P", "allowHttp": "Allow plain HTTP"}

@@ -17,7 +17,7 @@ from tui.domain.errors import PonderError
 from tui.domain.format_numbers import tokens
 from tui.domain.listing import ModelInfo
 from tui.domain.printable import one_line
-from tui.domain.thinking import ModelSpec
+from tui.domain.thinking import ModelSpec, model_title
 from tui.ui.fuzzy import best
 from tui.ui.input.field import Field
 from tui.ui.panels.row_list import STEPS, Row, RowList
@@ -68,10 +68,10 @@ def _row(model: ModelInfo, current: ModelSpec, width: int, *, full: bool) -> Row
     mark = Content.styled("● ", "$focus") if here else Content("  ")
     star = " ★" if model.favourite else ""
     note = f" {model.note}" if model.note == "demo" else ""
-    name = key_of(model.spec) if full else model.spec.model
+    name = key_of(model.spec) if full else model_title(model.spec.model)
     room = width - 2 - len(star) - len(note)
     if full and len(name) > room:
-        name = model.spec.model
+        name = model_title(model.spec.model)
     style = "bold $foreground" if here else "$foreground" if model.available else "$muted-text"
     tail = Content.styled(star, "$warning") + Content.styled(note, "$muted-text")
     return Row(key_of(model.spec), mark + Content.styled(one_line(name, room), style) + tail)

@@ -22,6 +22,7 @@ from tui.domain.format_numbers import count, duration, input_text, noun, tokens
 from tui.domain.messages import CRASHED, ENDED_EARLY, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
+from tui.domain.thinking import model_title
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, Thinking
@@ -381,7 +382,8 @@ def fill_result(renderable: ToolCall, result: ToolResultBlock) -> None:
 
 def heading(model: str, level: str) -> str:
     """The model, and the level in force if it has levels."""
-    return one_line(f"{model} · {level}" if level else model, 80)
+    name = model_title(model)
+    return one_line(f"{name} · {level}" if level else name, 80)
 
 
 def head(message: Message) -> Caption:
