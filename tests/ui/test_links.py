@@ -7,7 +7,10 @@ import sys
 import pytest
 
 from tests.ui.stage import on_stage, screen_text, until
+from tui.ui.markdown.runs import Look
 from tui.ui.terminal.desktop_programs import Links, has_browser, safe_address
+from tui.ui.terminal.hyperlinks import knows_links
+from tui.ui.theme.theme_styles import ThemeStyles
 
 pytestmark = pytest.mark.usefixtures("no_frames")
 
@@ -72,3 +75,46 @@ async def test_the_second_click_opens_what_the_first_has_shown(monkeypatch: pyte
 def test_no_browser_is_started_where_nobody_would_see_it() -> None:
     assert has_browser({"DISPLAY": ":0"})
     assert not has_browser({"DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"})
+
+
+@pytest.mark.parametrize(
+    ("environment", "knows"),
+    [
+        ({"TERM": "xterm-kitty"}, True),
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, True),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, True),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "4800"}, False),
+        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "220401"}, True),
+        ({"TERM": "xterm-256color", "WT_SESSION": "x"}, True),
+        ({"WT_SESSION": "x"}, True),
+        ({"TERM": "tmux-256color", "TMUX": "x", "TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.4"}, True),
+        ({"TERM": "tmux-256color", "TMUX": "x", "TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.3a"}, False),
+        ({"TERM": "screen", "TMUX": "x", "KITTY_WINDOW_ID": "1"}, False),
+        ({"TERM": "dumb", "KITTY_WINDOW_ID": "1"}, False),
+        ({"TERM": "linux"}, False),
+        ({}, False),
+        ({"TERM": "linux", "FORCE_HYPERLINK": "1"}, True),
+        ({"TERM": "xterm-256color", "FORCE_HYPERLINK": ""}, True),
+        ({"TERM": "xterm-kitty", "FORCE_HYPERLINK": "0"}, False),
+        ({"TERM": "xterm-kitty", "FORCE_HYPERLINK": "false"}, False),
+    ],
+)
+def test_the_environment_says_whether_the_terminal_knows_links(environment: dict[str, str], *, knows: bool) -> None:
+    assert knows_links(environment) is knows
+
+
+@pytest.mark.parametrize(
+    ("href", "link"),
+    [
+        ("https://a.example/x?y=1#z", "https://a.example/x?y=1#z"),
+        ("file:///etc/passwd", None),
+        ("mailto:a@b.example", None),
+        ("https://a.example/\x1b\\x", None),
+        ("https://a.example/\x9c", None),
+        ("https://a.example/é", None),
+    ],
+)
+def test_only_safe_addresses_are_given_to_the_terminal(href: str, link: str | None) -> None:
+    assert ThemeStyles({}, links=True).style("link", Look.PLAIN, "", href).link == link
+    assert ThemeStyles({}).style("link", Look.PLAIN, "", href).link is None

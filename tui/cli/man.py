@@ -22,6 +22,7 @@ ENVIRONMENT = (
     ("PONDER_DEBUG", "With 1, requests are noted in debug.log."),
     ("NO_COLOR", "No colours."),
     ("FORCE_COLOR", "How many colours to use, whatever the terminal says: 0 none, 1 sixteen, 2 256, 3 all."),
+    ("FORCE_HYPERLINK", "1 writes links for the terminal to open, 0 does not, whatever the terminal is."),
     ("ANTHROPIC_API_KEY, OPENAI_API_KEY, ...", "Keys; \\(lqponder auth list\\(rq shows which are found."),
 )
 FILES = (

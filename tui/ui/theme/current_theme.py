@@ -14,6 +14,7 @@ from tui.domain.events import Severity
 from tui.settings.forced_colours import forced_colours
 from tui.settings.schema import nearest
 from tui.ui.terminal.background import TerminalBackground
+from tui.ui.terminal.hyperlinks import knows_links
 from tui.ui.terminal.textual_private import update_colour_filter
 from tui.ui.theme.theme_files import (
     DEFAULT_DARK,
@@ -121,7 +122,7 @@ class CurrentTheme:
         """Styles for line-drawn widgets."""
         file = self._themes.get(app.theme)
         variables = theme_variables(file.theme if file is not None else app.current_theme)
-        return ThemeStyles(variables, ansi=app.theme == "ansi", plain=_is_plain(app))
+        return ThemeStyles(variables, ansi=app.theme == "ansi", plain=_is_plain(app), links=self._knows_links(app))
 
     def sheet_styles(self, app: PonderApp) -> ThemeStyles:
         """Styles for line-drawn widgets on the background of sheets."""
@@ -129,7 +130,16 @@ class CurrentTheme:
         theme = file.theme if file is not None else app.current_theme
         variables = theme_variables(theme)
         background = {"background": theme.surface or variables["background"]}
-        return ThemeStyles({**variables, **background}, ansi=app.theme == "ansi", plain=_is_plain(app))
+        return ThemeStyles(
+            {**variables, **background},
+            ansi=app.theme == "ansi",
+            plain=_is_plain(app),
+            links=self._knows_links(app),
+        )
+
+    def _knows_links(self, app: PonderApp) -> bool:
+        """Whether the terminal makes links itself; a browser has a link of its own for each of ours."""
+        return not app.is_web and knows_links(self._environment)
 
     def defaults(self) -> dict[str, str]:
         """Our variables for Textual's own themes."""

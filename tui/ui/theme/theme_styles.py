@@ -60,6 +60,13 @@ def _colour(value: str | None) -> Color | None:
     return Color.parse(value[:7]) if value.startswith("#") else None
 
 
+def link_to(href: str) -> str | None:
+    """The address that the terminal may open; None unless it is http or https, in printable ASCII."""
+    from tui.ui.terminal.desktop_programs import safe_address  # only for texts with links
+
+    return safe_address(href) if href.isascii() and href.isprintable() else None
+
+
 COPIES: dict[str, object] = {"copies": "code"}
 """What a click finds in the style of the word that copies a code block."""
 PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─├╭•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…↪", "+-||||-++***oo.~o/#vx!><~>", strict=True)))
@@ -67,11 +74,14 @@ PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─├╭•◦▪●○
 
 
 class ThemeStyles:
-    """Cached styles of one theme; ``plain`` replaces marks by ASCII characters."""
+    """Cached styles of one theme; ``plain`` replaces marks by ASCII characters, ``links`` lets the terminal link."""
 
-    def __init__(self, variables: Mapping[str, str], *, ansi: bool = False, plain: bool = False) -> None:
+    def __init__(
+        self, variables: Mapping[str, str], *, ansi: bool = False, plain: bool = False, links: bool = False
+    ) -> None:
         self._variables = variables
         self._ansi = ansi
+        self._links = links
         self._marks = PLAIN_MARKS if plain else None
         self._styles: dict[tuple[str, Look, str, str], Style] = {}
         self._backgrounds = {
@@ -102,6 +112,7 @@ class ThemeStyles:
             strike=bool(look & Look.STRIKE) or None,
             underline=bool(look & Look.UNDERLINE) or role == "link" or None,
             dim=(self._ansi and role in DIM_ROLES) or None,
+            link=link_to(href) if href and self._links else None,
             meta={"href": href} if href else COPIES if role == "code-copy" else None,
         )
 
