@@ -20,8 +20,9 @@ from tests.catalog.asking import CATALOG
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.patience import PATIENCE_S
+from tests.ui.pictures import encoded, quarters
 from tests.ui.stage import until
-from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock
+from tui.domain.blocks import ImageBlock, ProviderState, TextBlock, ThinkingBlock
 from tui.domain.events import (
     AppEvent,
     ApprovalAsked,
@@ -249,6 +250,12 @@ async def sidebar(ran: Ran) -> object:
     return "CONTEXT" in ran.screen.text()
 
 
+async def rows_drawn(ran: Ran) -> object:
+    await until(ran.screen.pilot, lambda: "⊞ map.png" in ran.screen.text())
+    await ran.screen.pilot.pause()
+    return ran.screen.app.chat.transcript.column.total
+
+
 async def favourites(ran: Ran) -> object:
     await ran.screen.pilot.pause()
     shown = ran.screen.app.chat.sidebar.picker.query_one(OptionList)
@@ -285,6 +292,12 @@ def talked(count: int, words: str = "Why?") -> tuple[Turn, ...]:
         return Turn(id=f"t{number}", messages=(prompt, answer))
 
     return tuple(turn(number) for number in range(count))
+
+
+def pictured() -> Turn:
+    picture = ImageBlock(media_type="image/png", data=encoded(quarters()), name="map.png")
+    prompt = Message(id="u-map", role=Role.USER, blocks=(TextBlock(text="What is this?"), picture))
+    return Turn(id="t-map", messages=(prompt, Message(id="a-map", role=Role.ASSISTANT, blocks=(TextBlock(text="A."),))))
 
 
 OPENAI, DEEPSEEK, KIMI = "openai/gpt-5.5/high", "deepseek/deepseek-v4-pro/high", "moonshot/kimi-k2-thinking"
@@ -340,12 +353,20 @@ PROBES: dict[str, Probe] = {
     "ui.sidebar": Probe("hidden", sidebar),
     "ui.thinking": Probe("full", unfolded),
     "ui.bell": Probe("off", rung),
+    "ui.images": Probe("off", rows_drawn, stored=(pictured(),)),
     "ui.levelKey": Probe("false", step_by_key),
     "network.connectTimeout": Probe("0.2", failure("in time"), base=FULL),
     "network.headerTimeout": Probe("0.1", failure("0.1 s"), script=[{"hold": True}]),
     "network.idleTimeout": Probe("0.1", failure("0.1 s"), script=[{"say": "text", "text": "So"}, {"hold": True}]),
     "network.allowHttp": Probe("true", failure("without encryption"), base="http://ponder.invalid"),
 }
+
+
+@pytest.fixture(autouse=True)
+def _many_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal can draw pictures."""
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setenv("TERM", "xterm-256color")
 
 
 @asynccontextmanager

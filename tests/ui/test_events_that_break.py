@@ -90,7 +90,7 @@ def test_the_whole_message_takes_the_place_of_the_plain_words_and_the_next_turn_
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"), [(LiveAnswer, "finish"), (LiveAnswer, "tick"), (room, "prompt_block"), (calls, "fill_result")]
+    ("owner", "name"), [(LiveAnswer, "finish"), (LiveAnswer, "tick"), (room, "prompt_blocks"), (calls, "fill_result")]
 )
 def test_wherever_the_fault_is_what_is_drawn_at_the_end_of_the_turn_is_what_reopening_draws(
     monkeypatch: pytest.MonkeyPatch, owner: object, name: str
@@ -121,7 +121,7 @@ def test_wherever_the_fault_is_what_is_drawn_at_the_end_of_the_turn_is_what_reop
     opened = conversation()
     opened.load(replace(EMPTY, turns=(turn,)))
     expected = drawn(opened)
-    if owner is room and name == "prompt_block":
+    if owner is room and name == "prompt_blocks":
         expected[:1] = ["⚠ this could not be laid out; as it came:", "Why?"]
     assert drawn(live) == expected
 

@@ -33,7 +33,7 @@ def drawn(section: Section, width: int) -> list[Line]:
 
 
 def prompt() -> Renderable:
-    return Prompt(TEXT, ("a picture.png",))
+    return Prompt(TEXT)
 
 
 def caption() -> Renderable:

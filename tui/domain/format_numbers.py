@@ -51,6 +51,13 @@ def duration(seconds: float) -> str:
     return f"{whole // 3_600} h {whole % 3_600 // 60:02d} m"
 
 
+def file_size(number: int) -> str:
+    """A number of bytes: 940 bytes, 12.4 kB, 1.2 MB."""
+    if number < 1_000:
+        return count(number, "byte")
+    return f"{tokens(number).removesuffix('k').removesuffix('M')} {'kB' if number < 999_500 else 'MB'}"
+
+
 def share(part: float, whole: float) -> str:
     """A percentage without decimals."""
     return f"{100 * part / whole:.0f} %" if whole else "0 %"

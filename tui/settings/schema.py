@@ -164,6 +164,9 @@ class Ui(Section):
     """How finished thinking is shown at first."""
     bell: Literal["off", "bell", "notify"] = "bell"
     """The signal when an answer ends or a tool asks while the terminal does not have the focus."""
+    images: Literal["auto", "blocks", "off"] = "auto"
+    """How pictures are shown: blocks draws them as half blocks, off shows only captions; auto is blocks where the
+    terminal has 256 colours."""
     levelKey: bool = True
     """Whether shift+tab in the composer changes the thinking level."""
 

@@ -155,8 +155,9 @@ class PonderApp(HookedApp[int]):
         self.services.sessions.listen(self._heard_elsewhere)
 
     def on_unmount(self) -> None:
-        """Hear no more of sessions in the background."""
+        """Hear no more of sessions in the background, and decode nothing more."""
         self.services.sessions.listen(None)
+        self.ui_services.pictures.close()
 
     def _heard_elsewhere(self, news: News) -> None:
         with contextlib.suppress(RuntimeError):  # the screen has just ended

@@ -24,6 +24,7 @@ from tui.domain.events import (
 from tui.domain.format_numbers import noun, tokens
 from tui.domain.printable import one_line
 from tui.settings.schema import nearest
+from tui.ui.pictures.pictures import Pictures
 from tui.ui.terminal.notifications import Notifications
 from tui.ui.terminal.textual_private import write_to_terminal
 from tui.ui.theme.theme_styles import ThemeStyles
@@ -45,6 +46,7 @@ class UiServices:
         self._context = CommandContext(services=app.services, screen=command_screen(app), registry=app.registry)
         self.keymap = keymap
         self.notifications = Notifications(self._to_terminal)
+        self.pictures = Pictures(app)
 
     @property
     def registry(self) -> Registry:
@@ -55,9 +57,9 @@ class UiServices:
         return self._app.theming.theme_styles(self._app)
 
     def showing(self) -> Showing:
-        """How thinking is shown."""
+        """How thinking and pictures are shown."""
         shown = bool(self._app.services.settings.layers().value("reasoning.includeInResponse"))
-        return Showing(thinking=shown, fold=self._fold)
+        return Showing(thinking=shown, fold=self._fold, pictures=self.pictures)
 
     def step_thinking_view(self) -> Fold:
         """Switch all thinking to the next of folded, peek and full."""
@@ -310,6 +312,8 @@ def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
         app.chat.set_plain()
         app.chat.transcript.recolour(app.ui_services.theme_styles())
         app.chat.sidebar.redraw()
+    if "ui.images" in values or "ui.plain" in values:
+        app.ui_services.pictures.follow_settings()
     if "ui.sidebar" in values:
         app.chat.sidebar_setting = str(values["ui.sidebar"])
     if "ui.sidebar" in values or "ui.plain" in values:

@@ -33,7 +33,7 @@ from tui.ui.chat.status_line import THROBBER
 from tui.ui.dialogs.compare import answerer_of, turn_facts
 from tui.ui.services import UiServices
 from tui.ui.transcript.blocks import Fold
-from tui.ui.transcript.build_sections import Showing, sections_of
+from tui.ui.transcript.build_sections import sections_of
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView
 
@@ -79,7 +79,7 @@ class Column(Vertical):
 
     def show_thinking(self, fold: Fold) -> None:
         """Show thinking folded, as a peek or in full."""
-        self._showing = Showing(thinking=self._showing.thinking, fold=fold)
+        self._showing = replace(self._showing, fold=fold)
 
     def tick(self) -> None:
         """Advance the clocks."""

@@ -20,7 +20,7 @@ from tui.domain.printable import one_line
 from tui.engine.state import SessionView
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.transcript.blocks import Fold
-from tui.ui.transcript.build_sections import Showing, sections_of
+from tui.ui.transcript.build_sections import sections_of
 from tui.ui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -157,12 +157,13 @@ class Compare(Sheet[None]):
         if self._shown is None:
             return
         here, there = self._shown
+        showing = replace(self.ponder.ui_services.showing(), thinking=True, fold=self._fold)
         rows = list(zip(self._places, (there, here), strict=True))
         self._table.update(table(rows, self.app.size.width - 4))
         for side, turn, drawn in zip(self._sides, (there, here), reversed(before or (None, None)), strict=True):
             if turn is None or turn == drawn:
                 continue
-            side.replace_all(sections_of([turn], Showing(fold=self._fold)))
+            side.replace_all(sections_of([turn], showing))
             if not turn.open:
                 side.scroll_home(animate=False)
 

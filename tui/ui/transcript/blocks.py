@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tui.domain.cost import money
 from tui.domain.format_numbers import count, duration, tokens
-from tui.domain.printable import one_line, printable
+from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.lazy_lines import LazyLines, LinePosition
@@ -76,6 +76,11 @@ class Renderable:
     def drop_layout(self) -> None:
         """Drop the layout: the block is far from the window."""
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether its height may have changed by itself since it was last asked for."""
+        return False
+
     # A long block guesses most of its height.
 
     def lay_out(self, first: int, last: int) -> int:
@@ -143,9 +148,8 @@ class Prompt(Renderable):
 
     background = "user"
 
-    def __init__(self, text: str, attachments: tuple[str, ...] = ()) -> None:
+    def __init__(self, text: str) -> None:
         self._text = printable(text)
-        self._attachments = attachments
         self._parts: list[str] = []
         self._lazy_lines = LazyLines(self._lay)
         self._width = 0
@@ -155,16 +159,13 @@ class Prompt(Renderable):
         if width != self._width:
             self._width = width
             self._parts = self._parts or parts_of(self._text)
-            guesses = [estimated_lines(part, width) for part in self._parts]
-            self._lazy_lines.reset([*guesses, len(self._attachments)])
+            self._lazy_lines.reset([estimated_lines(part, width) for part in self._parts])
             if len(self._parts) == 1:
                 self._lazy_lines.all()
         return self._lazy_lines.total
 
     def _lay(self, index: int) -> list[Line]:
-        if index < len(self._parts):
-            return wrap([Run(self._parts[index], "user")], self._width)
-        return [[Run(f"⊞ {one_line(name, self._width - 2)}", "muted")] for name in self._attachments]
+        return wrap([Run(self._parts[index], "user")], self._width)
 
     def drop_layout(self) -> None:
         self._parts, self._width = [], 0
@@ -186,7 +187,7 @@ class Prompt(Renderable):
         return self._lazy_lines.line_at(position)
 
     def estimate(self, width: int) -> int:
-        return estimated_lines(self._text, width) + len(self._attachments)
+        return estimated_lines(self._text, width)
 
     def text(self) -> str:
         return self._text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tui.domain.blocks import (
     Block,
@@ -25,10 +26,14 @@ from tui.domain.stream import Finish
 from tui.domain.thinking import model_title
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
+from tui.ui.pictures.picture import Picture, PromptPicture
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, Thinking
 from tui.ui.transcript.plain_fallback import PlainText
 from tui.ui.transcript.section import Presence, Section, Speaker
 from tui.ui.transcript.tool_call import ToolCall, ToolState
+
+if TYPE_CHECKING:
+    from tui.ui.pictures.pictures import Pictures
 
 SUMMARY = "summary:"
 """The key prefix of a summary's section; there is at most one."""
@@ -145,10 +150,12 @@ NO_RESULT = "No result: the program ended before the call finished."
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """How thinking is shown."""
+    """How thinking and pictures are shown."""
 
     thinking: bool = True
     fold: Fold = Fold.FOLDED
+    pictures: Pictures | None = None
+    """Draws pictures; without it only their captions are shown."""
 
 
 def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
@@ -203,7 +210,7 @@ def section_of(message: Message, results: Results, showing: Showing) -> Section 
     guess = sum(_length_of(block) for block in message.blocks)
     if message.role is Role.USER:
         return Section(
-            message.id, Speaker.USER, lambda: _built_or_plain(message, lambda: [prompt_block(message)]), guess
+            message.id, Speaker.USER, lambda: _built_or_plain(message, lambda: prompt_blocks(message, showing)), guess
         )
     if message.superseded and message.interrupted == ENDED_EARLY:
         return Section(
@@ -273,11 +280,11 @@ def _length_of(block: Block) -> int:
     return len(block.text) if isinstance(block, TextBlock) else 0
 
 
-def prompt_block(message: Message) -> Renderable:
-    """The user's prompt with its attachments."""
+def prompt_blocks(message: Message, showing: Showing) -> list[Renderable]:
+    """The user's prompt and its pictures."""
     text = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
-    images = tuple(block.name or block.media_type for block in message.blocks if isinstance(block, ImageBlock))
-    return Prompt(text, images)
+    pictures = [PromptPicture(block, showing.pictures) for block in message.blocks if isinstance(block, ImageBlock)]
+    return [Prompt(text), *pictures] if text or not pictures else [*pictures]
 
 
 def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:
@@ -303,9 +310,9 @@ def answer_block(block: Block, results: Results, showing: Showing) -> Renderable
         case ThinkingBlock():
             return thinking_block(block, showing) if showing.thinking else None
         case ToolCallBlock():
-            return tool_call(block, results.get(block.call_id))
+            return tool_call(block, results.get(block.call_id), showing)
         case ImageBlock():
-            return Caption(Run(f"⊞ image ({block.media_type})", "muted"), space=1)
+            return Picture(block, showing.pictures)
         case OpaqueBlock(label=label):
             return Caption(Run(f"◇ {one_line(label, 60)}", "muted"), space=0)
         case ToolResultBlock():
@@ -328,12 +335,12 @@ def count_tokens(renderable: Thinking, reported: int | None) -> None:
         renderable.tokens = renderable.size // CHARACTERS_PER_TOKEN
 
 
-def tool_call(block: ToolCallBlock, result: ToolResultBlock | None) -> ToolCall:
+def tool_call(block: ToolCallBlock, result: ToolResultBlock | None, showing: Showing) -> ToolCall:
     """A call with its result, if it has one."""
     renderable = ToolCall(block.name)
     fill_arguments(renderable, block.arguments)
     if result is not None:
-        fill_result(renderable, result)
+        fill_result(renderable, result, showing)
     elif block.partial:
         renderable.state = ToolState.FAILED
     return renderable
@@ -371,8 +378,11 @@ def fill_arguments(renderable: ToolCall, arguments: str) -> None:
         renderable.detail = [("", arguments)]
 
 
-def fill_result(renderable: ToolCall, result: ToolResultBlock) -> None:
+def fill_result(renderable: ToolCall, result: ToolResultBlock, showing: Showing) -> None:
     """Show the result of a call."""
+    for picture in renderable.pictures:
+        picture.drop_layout()
+    renderable.pictures = [Picture(part, showing.pictures) for part in result.content if isinstance(part, ImageBlock)]
     renderable.state = ToolState.DENIED if result.denied else ToolState.FAILED if result.failed else ToolState.DONE
     renderable.seconds = result.seconds
     text = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))

@@ -64,7 +64,7 @@ class Column:
         """Remove the last section if it has this key."""
         if self.sections and self.sections[-1].key == key:
             index = len(self.sections) - 1
-            self.sections.pop()
+            self.sections.pop().drop_layout()
             self._index_by_key.pop(key, None)
             self._heights.pop()
             self._dirty.discard(index)
@@ -83,6 +83,12 @@ class Column:
         index = self._index_by_key.get(section.key)
         if index is not None:
             self._dirty.add(index)
+
+    def note_outdated(self) -> None:
+        """Mark sections with blocks whose height has changed by itself."""
+        for section in self.sections:
+            if section.is_built and any(block.is_outdated for block in section.blocks):
+                self.changed(section)
 
     def index_of(self, key: str) -> int | None:
         """The index of the section with this key."""
@@ -194,7 +200,9 @@ class Column:
 
     def _arrange(self, sections: Iterable[Section]) -> None:
         """Replace or reorder the sections; all heights are guessed again."""
-        self.sections = list(sections)
+        before, self.sections = self.sections, list(sections)
+        for section in set(before).difference(self.sections):
+            section.drop_layout()
         self._index_by_key = {section.key: index for index, section in enumerate(self.sections)}
         self._guess_anew()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.messages import Message
 from tui.domain.printable import one_line
 from tui.domain.stream import (
@@ -24,6 +24,7 @@ from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.engine.timers import ThinkingTimer
 from tui.ui.markdown.runs import Run
+from tui.ui.pictures.picture import Picture
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable, Thinking
 from tui.ui.transcript.build_sections import (
     Showing,
@@ -157,8 +158,8 @@ class LiveAnswer:
                 self.section.add(Caption(Run(f"◇ {one_line(name or 'provider item', 60)}", "muted")))
             case BlockNamed(index, name, call_id):
                 self._named(index, name, call_id)
-            case ImageData():
-                self.section.add(Caption(Run("⊞ image", "muted"), space=1))
+            case ImageData(_, data, url):
+                self.section.add(Picture(ImageBlock(media_type="", data=data, url=url), self._showing.pictures))
             case BlockFinished(index):
                 self._finished(index)
             case _:

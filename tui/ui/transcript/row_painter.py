@@ -11,6 +11,7 @@ from textual.strip import Strip
 
 from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import Look, width_of
+from tui.ui.pictures.rows import PictureStrip
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import Section
@@ -107,13 +108,15 @@ class RowPainter:
         if strip is None:
             self._painted.pop(absolute, None)
             return self._theme_styles.strip([], "", width)
-        if self.highlighted:
+        if isinstance(strip, PictureStrip):
+            selection = None
+        elif self.highlighted:
             strip = with_highlights(strip, self.highlighted, self._theme_styles)
         # Rows with a selection or marks are not kept: they change with every mouse move or key.
         if selection is not None:
             strip = with_selection(strip, selection, absolute, selection_style())
             return row_for_screen(strip, absolute, width, self._theme_styles)
-        if self.highlighted:
+        if self.highlighted and not isinstance(strip, PictureStrip):
             return row_for_screen(strip, absolute, width, self._theme_styles)
         kept = self._painted.get(absolute)
         # Returning the same strip again keeps the caches that Textual attaches to it.

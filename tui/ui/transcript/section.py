@@ -12,6 +12,7 @@ from textual.strip import Strip
 
 from tui.ui.markdown.lazy_lines import LinePosition
 from tui.ui.markdown.runs import Line, Run, line_width
+from tui.ui.pictures.rows import PictureLine, picture_strip
 from tui.ui.theme.theme_styles import ThemeStyles, surface_from
 from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.branch_mark import with_mark
@@ -322,6 +323,10 @@ class Section:
         marked = cursor is not None and block == cursor
         if block is None:
             strip = theme_styles.strip([], "", width)
+        elif isinstance(line, PictureLine):
+            tint = theme_styles.background(background), min(width, MARGIN + text_width(width) + 1) if background else 0
+            left = theme_styles.strip([], "", 0, left=margin(self.speaker, marked=marked))
+            strip = picture_strip(list(left), line, tint, theme_styles.background(""), width)
         else:
             seen = with_mark(line, self.mark, text_width(width)) if self.mark and number == self._starts[0] else line
             if dim:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from tui.ui.transcript.blocks import Renderable
 
 if TYPE_CHECKING:
     from tui.ui.markdown.document import Document
+    from tui.ui.pictures.picture import Picture
 
 
 class ToolState(Enum):
@@ -52,6 +54,9 @@ class ToolCall(Renderable):
         self.seconds: float | None = None
         self.detail: list[tuple[str, str]] = []
         """What unfolds: (language, text) parts, arguments first."""
+        self.pictures: Sequence[Picture] = ()
+        """Pictures of the result, below the line whether or not it is unfolded."""
+        self._heights: list[int] = []
         self._open = False
         self._width = 0
         self._shown: tuple[list[tuple[str, str]], Document] | None = None
@@ -82,10 +87,20 @@ class ToolCall(Renderable):
     def height(self, width: int) -> int:
         """One line, or more when open."""
         self._width = width
-        return 1 + (self._document().height(width) if self._open else 0)
+        self._heights = [picture.height(width) for picture in self.pictures]
+        return self._above + (self._document().height(width) if self._open else 0)
+
+    @property
+    def _above(self) -> int:
+        """Rows above the detail."""
+        return 1 + sum(self._heights)
+
+    @property
+    def is_outdated(self) -> bool:
+        return any(picture.is_outdated for picture in self.pictures)
 
     def lay_out(self, first: int, last: int) -> int:
-        return self._document().lay_out(first - 1, last - 1) if self._open else 0
+        return self._document().lay_out(first - self._above, last - self._above) if self._open else 0
 
     def lay_out_end(self, count: int) -> None:
         if self._open:
@@ -93,10 +108,10 @@ class ToolCall(Renderable):
 
     def position_at(self, number: int) -> LinePosition | None:
         """Below the first line, the detail's position."""
-        return self._document().position_at(number - 1) if self._open and number else None
+        return self._document().position_at(number - self._above) if self._open and number >= self._above else None
 
     def line_at(self, position: LinePosition) -> int:
-        return 1 + self._document().line_at(position) if self._open else 0
+        return self._above + self._document().line_at(position) if self._open else 0
 
     def code_at(self, number: int) -> str | None:
         """Below the first line."""
@@ -109,18 +124,22 @@ class ToolCall(Renderable):
             return super().find(terms, number, width)
         inside = number - len(terms.spans(f"{self.name} {self.main_argument}"))
         if inside >= 0:
-            return self._document().find(terms, inside).moved(1)
+            return self._document().find(terms, inside).moved(self._above)
         first = occurrences(terms, [self.line(0)])
         return first[min(number, len(first) - 1)] if first else Occurrence(0)
 
     def drop_layout(self) -> None:
-        """Drop the detail's layout."""
+        """Drop the layout of detail and pictures."""
         self._shown = None
+        for picture in self.pictures:
+            picture.drop_layout()
 
     def line(self, number: int) -> Line:
-        """The first line, or a row of the detail."""
+        """The first line, or a row of a picture or of the detail."""
+        if number >= self._above:
+            return self._document().line(number - self._above)
         if number:
-            return self._document().line(number - 1)
+            return self._line_of_picture(number - 1)
         ran = self.seconds is not None and self.state is not ToolState.DENIED
         tail = [word for word in (self.state.word, duration(self.seconds or 0.0) if ran else "") if word]
         end = f"  {' · '.join(tail)}" if tail else ""
@@ -134,8 +153,15 @@ class ToolCall(Renderable):
             Run(end, self.state.role if self.state is ToolState.FAILED else "muted"),
         ]
 
+    def _line_of_picture(self, number: int) -> Line:
+        for picture, height in zip(self.pictures, self._heights, strict=True):
+            if number < height:
+                return picture.line(number)
+            number -= height
+        return []
+
     def estimate(self, width: int) -> int:
-        return 1 if not self._open else self.height(width)
+        return 1 if not self._open and not self.pictures else self.height(width)
 
     def text(self) -> str:
         """Arguments and result."""

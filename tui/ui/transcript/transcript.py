@@ -201,6 +201,11 @@ class Transcript(ScrollView, can_focus=True):
             self._rows.highlighted = terms
             self.refresh()
 
+    def on_unmount(self) -> None:
+        """Let go of what is drawn."""
+        for section in self.column.sections:
+            section.drop_layout()
+
     def dim_from(self, key: str | None) -> None:
         """Dim the section with this key and all below it; None dims nothing."""
         if key != self._rows.dimmed_from:

@@ -42,7 +42,7 @@ from tui.ui.transcript.build_sections import (
     folded_into,
     heading,
     message_text,
-    prompt_block,
+    prompt_blocks,
     section_of,
     sections_of,
 )
@@ -56,8 +56,9 @@ from tui.ui.transcript.transcript import Transcript
 class ToolCalls:
     """Tool calls on the screen by id. Events of unknown calls are ignored."""
 
-    def __init__(self, changed: Callable[[Section], None]) -> None:
+    def __init__(self, changed: Callable[[Section], None], showing: Showing) -> None:
         self._changed = changed
+        self._showing = showing
         self._known: dict[str, tuple[Section, ToolCall]] = {}
 
     def add(self, section: Section, calls: Mapping[str, ToolCall]) -> None:
@@ -83,7 +84,7 @@ class ToolCalls:
     def finished(self, event: ToolFinished) -> None:
         """Show the result of a call."""
         if (found := self._known.get(event.call_id)) is not None:
-            fill_result(found[1], event.result)
+            fill_result(found[1], event.result, self._showing)
             found[1].seconds = event.seconds if event.result.seconds is None else event.result.seconds
             self._changed(found[0])
 
@@ -91,7 +92,7 @@ class ToolCalls:
         """Show the results of calls that never started."""
         for block in message.blocks:
             if isinstance(block, ToolResultBlock) and (found := self._known.get(block.call_id)) is not None:
-                fill_result(found[1], block)
+                fill_result(found[1], block, self._showing)
                 self._changed(found[0])
 
 
@@ -110,7 +111,7 @@ class TranscriptView:
         self._turns: tuple[Turn, ...] = ()
         self._compression: CompressionView | None = None
         self._live: LiveAnswer | PlainFallback | None = None
-        self._calls = ToolCalls(transcript.column.changed)
+        self._calls = ToolCalls(transcript.column.changed, showing)
         self._count = 0
         self._until_turn_ends: list[Section] = []
         self._broken = False
@@ -331,7 +332,8 @@ class TranscriptView:
         for message in turn.messages:
             if message.role is Role.USER:
                 section = Section(message.id, Speaker.USER)
-                section.add(prompt_block(message))
+                for block in prompt_blocks(message, self._showing):
+                    section.add(block)
                 self._transcript.column.append(section)
         self._transcript.follow()
 

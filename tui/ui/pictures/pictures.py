@@ -1,0 +1,152 @@
+"""Draws the pictures of all transcripts: in which way, in which order, and how many stay decoded."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.color import ColorSystem
+
+from tui.ui.pictures.decoding import NotDrawable, PillowMissing
+from tui.ui.transcript.transcript import Transcript
+from tui.ui.workers import start_work
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+    from tui.ui.pictures.picture import Picture
+    from tui.ui.pictures.rows import PictureLine
+
+T = TypeVar("T")
+MOST_CELLS = 40_000
+"""Cells of pictures that stay decoded, more than any screen has."""
+COLOURS = {"256": ColorSystem.EIGHT_BIT, "truecolor": ColorSystem.TRUECOLOR}
+"""Names of the terminal's colours that are enough for pictures."""
+
+
+class PictureThread:
+    """Runs one job after the other. It is a daemon, so that leaving the program never waits for a decoder."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def run(self, job: Callable[[], T]) -> T:
+        """The job's result."""
+        future: Future[T] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():  # nobody waits any more
+                return
+            try:
+                future.set_result(job())
+            except Exception as error:  # noqa: BLE001 - raised where the result is awaited
+                future.set_exception(error)
+
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="pictures", daemon=True)
+            self._thread.start()
+        self._jobs.put(work)
+        return await asyncio.wrap_future(future)
+
+    def end(self) -> None:
+        """End the thread after the job that it has."""
+        self._jobs.put(None)
+
+    def _run(self) -> None:
+        while (work := self._jobs.get()) is not None:
+            work()
+
+
+class Pictures:
+    """Decodes pictures when they are first seen."""
+
+    def __init__(self, app: PonderApp) -> None:
+        self._app = app
+        self._thread = PictureThread()
+        self._asked: set[Picture] = set()
+        self.kept: dict[Picture, None] = {}
+        """Decoded pictures, the last seen at the end."""
+        self.wish = 0
+        """Counts changes of how pictures are drawn."""
+        self.problem = ""
+        """Why no picture is drawn although the user wishes it, for the captions."""
+        self._is_missing = ""
+        self.draws = False
+        """Whether pictures are drawn."""
+        self._colours = ColorSystem.TRUECOLOR
+        self.follow_settings()
+
+    def follow_settings(self) -> None:
+        """Apply ``ui.images`` and ``ui.plain``."""
+        layers = self._app.services.settings.layers()
+        colours = COLOURS.get(self._app.console.color_system or "")
+        wanted = layers.value("ui.images") != "off" and not layers.value("ui.plain")
+        able = colours is not None and not self._app.no_color
+        self.draws = wanted and able and not self._is_missing
+        self.problem = self._is_missing if wanted and able else ""
+        self._colours = colours or ColorSystem.TRUECOLOR
+        self.wish += 1
+        self._changed()
+
+    def close(self) -> None:
+        """The screen ends."""
+        self._thread.end()
+
+    def seen(self, picture: Picture, *, is_drawn: bool) -> None:
+        """A row of it is painted: decode it, or keep it longer than others."""
+        if is_drawn:
+            self.kept.pop(picture, None)
+            self.kept[picture] = None
+        elif picture not in self._asked:
+            self._asked.add(picture)
+            start_work(self._app, lambda: self._draw(picture), group="pictures")
+
+    def forget(self, picture: Picture) -> None:
+        """It is no longer shown."""
+        self.kept.pop(picture, None)
+
+    async def _draw(self, picture: Picture) -> None:
+        data, width, wish = picture.data or "", picture.width, self.wish
+        try:
+            lines = await self._thread.run(lambda: self._decode(data, width))
+        except PillowMissing as missing:
+            self._is_missing = str(missing)
+            self.follow_settings()
+        except NotDrawable as problem:
+            picture.refuse(str(problem))
+        else:
+            if (picture.width, self.wish) == (width, wish):
+                picture.show(lines)
+                self.kept[picture] = None
+                self._drop_oldest()
+        finally:
+            self._asked.discard(picture)
+        self._changed()
+
+    def _decode(self, data: str, width: int) -> Sequence[PictureLine]:
+        from tui.ui.pictures.half_blocks import half_block_lines  # not loaded for the first screen
+
+        return half_block_lines(data, width, self._colours)
+
+    def _drop_oldest(self) -> None:
+        cells = sum(picture.area for picture in self.kept)
+        for picture in list(self.kept):
+            if cells <= MOST_CELLS:
+                break
+            cells -= picture.area
+            del self.kept[picture]
+            picture.forget_rows()
+
+    def _changed(self) -> None:
+        """Draw what has changed, in every transcript on the screen."""
+        if not self._app.is_running:
+            return
+        for screen in self._app.screen_stack:
+            for transcript in screen.query(Transcript):
+                transcript.column.note_outdated()
+                transcript.settle()
+                transcript.refresh()
