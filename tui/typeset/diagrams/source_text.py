@@ -1,0 +1,63 @@
+"""What the mermaid languages share: comments, front matter, labels."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tui.typeset.diagrams.graph import DiagramError
+
+COMMENT = re.compile(r"^\s*%%(?!\{).*$")
+DIRECTIVE = re.compile(r"%%\{.*?\}%%", re.DOTALL)
+FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?)\n[ \t]*---[ \t]*(?:\n|\Z)", re.DOTALL)
+TITLE = re.compile(r"^\s*title\s*:\s*(.+?)\s*$", re.MULTILINE)
+BREAK = re.compile(r"<br\s*/?>|\\n", re.IGNORECASE)
+TAG = re.compile(r"</?(?:b|i|u|s|em|strong|small|sub|sup|code|span|div|p|font|center)(?:\s[^<>]*)?>", re.IGNORECASE)
+ENTITY = re.compile(r"#(\w+);")
+ICON = re.compile(r"\bfa[bsrlk]?:fa-[\w-]+\s*")
+EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+ACCESSIBILITY = re.compile(r"^\s*accDescr\s*\{[^}]*\}?|^\s*acc(?:Title|Descr)\s*:.*$", re.MULTILINE)
+
+
+class Statement(NamedTuple):
+    number: int
+    """The line in the source, from 1."""
+    text: str
+
+
+def front_title(source: str) -> str:
+    """The title in the front matter."""
+    front = FRONT_MATTER.match(source)
+    title = TITLE.search(front[1]) if front is not None else None
+    return label_text(title[1]) if title is not None else ""
+
+
+def statements(source: str) -> Iterator[Statement]:
+    """Lines without comments, directives and accessibility texts."""
+    front = FRONT_MATTER.match(source)
+    if front is not None:
+        source = "\n" * source[: front.end()].count("\n") + source[front.end() :]
+    for pattern in (DIRECTIVE, ACCESSIBILITY):
+        source = pattern.sub(lambda found: "\n" * found[0].count("\n"), source)
+    for number, line in enumerate(source.split("\n"), 1):
+        if not COMMENT.match(line) and line.strip():
+            yield Statement(number, line.strip())
+
+
+def label_text(text: str) -> str:
+    """The text of a label: without quotes and tags, breaks as line ends."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].strip()
+    if len(text) > 1 and text[0] == text[-1] == "`":
+        text = EMPHASIS.sub(r"\2", text[1:-1])
+    text = ICON.sub("", TAG.sub("", BREAK.sub("\n", text)))
+    text = ENTITY.sub(lambda found: html.unescape(f"&{'#' if found[1].isdigit() else ''}{found[1]};"), text)
+    text = html.unescape(text).replace("\t", " ")
+    return "\n".join(" ".join(line.split()) for line in text.split("\n")).strip()
+
+
+def not_understood(statement: Statement) -> DiagramError:
+    return DiagramError(f"Line {statement.number} is not understood.")
