@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.narrow import expect_some
+from tests.patience import PATIENCE_S
 from tests.ui.conftest import (  # noqa: F401  # fixtures
     _slow_fingers,
     _still_when_nothing_runs,
@@ -16,6 +18,7 @@ from tests.ui.conftest import (  # noqa: F401  # fixtures
     no_frames,
 )
 from tui.cli.main import main
+from tui.providers import local_servers
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -24,6 +27,13 @@ Run = Callable[..., tuple[int, str, str]]
 def _without_frames(request: pytest.FixtureRequest) -> None:
     """What is on the screen is looked at here; how it is drawn is tested in tests/ui and tests/e2e."""
     request.getfixturevalue("no_frames")
+
+
+@pytest.fixture(autouse=True)
+def _time_for_local_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server on this machine is waited for: on a busy machine it needs more time than users are made to wait."""
+    monkeypatch.setitem(expect_some(local_servers.local_servers.__kwdefaults__), "limit_s", PATIENCE_S)
+    monkeypatch.setattr(local_servers, "DETAILS_S", PATIENCE_S)
 
 
 @pytest.fixture

@@ -198,5 +198,5 @@ async def test_local_servers_are_found_at_once_and_others_not_waited_for() -> No
         urls = {"here": here.url, "mute": mute.url, "page": page.url, "dead": "http://127.0.0.1:9"}
         asked = [replace(CATALOG.provider("vllm"), id=name, base_url=f"{url}/v1") for name, url in urls.items()]
         found = await local_servers([*asked, CATALOG.provider("openai")], limit_s=3.0)
-        assert {seen.path for seen in here.seen} == {"/v1/models", "/api/v0/models", "/props"}
+        assert {seen.path for seen in here.seen} == {"/v1/models", "/api/v0/models", "/api/v1/models", "/props"}
     assert found == (LocalServer(provider="here", models=("served",), rows={"served": {}}),)

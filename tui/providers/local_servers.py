@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
@@ -12,14 +12,13 @@ from urllib.parse import SplitResult, urlsplit
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ProviderError
 from tui.providers.http.address import checked_url, join_url
-from tui.providers.model_lists import Rows, ollama_row, props_window, rows_from
+from tui.providers.model_lists import Rows, rows_from
+from tui.providers.server_details import Get, with_details
 from tui.wires.json_text import dumps, loads
 
 LIMIT_S = 0.3
 DETAILS_S = 1.0
 """Timeout for further details of a server that answered."""
-MOST_SHOWN = 32
-"""Ollama models asked about one by one."""
 LARGEST = 4 * 1024 * 1024
 
 
@@ -30,7 +29,7 @@ class LocalServer:
     provider: str
     models: tuple[str, ...]
     rows: Rows = field(default_factory=dict)
-    """Catalogue rows of its models, mainly the context window."""
+    """Catalogue rows of its models: context window, thinking, tools, images."""
 
 
 async def local_servers(providers: Iterable[ProviderFacts], *, limit_s: float = LIMIT_S) -> tuple[LocalServer, ...]:
@@ -67,40 +66,18 @@ async def _ask(provider: ProviderFacts, limit_s: float) -> LocalServer | None:
         return None
     with suppress(OSError, TimeoutError, ValueError, ProviderError):
         async with asyncio.timeout(DETAILS_S):
-            rows = await (_with_ollamas_facts if kind == "ollama" else _with_windows)(url, rows)
+            rows = await with_details(kind, rows, _getter(url), sends_window=provider.quirks.send_num_ctx)
     return LocalServer(provider=provider.id, models=tuple(rows), rows=rows)
 
 
-async def _with_windows(url: SplitResult, rows: Rows) -> Rows:
-    """Add missing context windows, which LM Studio and llama.cpp report at other paths."""
-    if all("context_window" in row for row in rows.values()):
-        return rows
-    where = url.hostname or "localhost", url.port or 80
-    with suppress(ValueError):
-        detailed = rows_from("openai", await _get(*where, "/api/v0/models"))
-        rows = {model: {**detailed.get(model, {}), **row} for model, row in rows.items()}
-    if len(rows) == 1:
-        with suppress(ValueError):
-            window = props_window(await _get(*where, "/props"))
-            rows = {model: {**({"context_window": window} if window else {}), **row} for model, row in rows.items()}
-    return rows
+def _getter(url: SplitResult) -> Get:
+    async def get(path: str, body: Mapping[str, object] | None) -> object:
+        return await _get(url.hostname or "localhost", url.port or 80, path, body)
+
+    return get
 
 
-async def _with_ollamas_facts(url: SplitResult, rows: Rows) -> Rows:
-    """Add the details from ``/api/show``."""
-    where = url.hostname or "localhost", url.port or 80
-
-    async def shown(model: str) -> tuple[str, dict[str, object]]:
-        try:
-            return model, ollama_row(await _get(*where, "/api/show", {"model": model}))
-        except ValueError:
-            return model, {}
-
-    asked = list(rows)[:MOST_SHOWN]
-    return rows | dict(await asyncio.gather(*map(shown, asked)))
-
-
-async def _get(host: str, port: int, path: str, body: dict[str, object] | None = None) -> object:
+async def _get(host: str, port: int, path: str, body: Mapping[str, object] | None = None) -> object:
     """Send a plain HTTP/1.0 GET, or a POST with a body, without a key and without importing the HTTP library."""
     reader, writer = await asyncio.open_connection(host, port, limit=LARGEST)
     data = b"" if body is None else dumps(body).encode()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
 
 from tui import __version__
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError
+from tui.providers.http.address import checked_url
 from tui.providers.http.deadlines import RequestLimits
 from tui.providers.http.request import HttpRequest, http_request, other_header, with_version
 from tui.providers.keys import FoundKey, Keys
-from tui.providers.model_lists import MODELS_DEV, ListCache, ModelList, Rows, models_dev_rows, ollama_row, rows_from
+from tui.providers.model_lists import MODELS_DEV, ListCache, ModelList, Rows, models_dev_rows, rows_from
+from tui.providers.server_details import with_details
 from tui.wires.errors.classify import refusal_of
 from tui.wires.json_text import loads, text
 from tui.wires.wire import EncodedRequest, ErrorResponse
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
     from tui.providers.http.transport import Transport
 
 LARGEST_LIST = 16 * 1024 * 1024
-MOST_SHOWN = 64
-"""Ollama models asked about one by one."""
 MOST_PAGES = 20
 _PATHS = {
     "anthropic": "/v1/models?limit=1000",
@@ -136,10 +137,15 @@ class Discovery:
             mark = _next_page(kind, body)
             if not mark:
                 break
-        if kind == "ollama":
-            for id_ in list(rows)[:MOST_SHOWN]:
-                shown = await self._get(transport, provider, key, "/api/show", {"model": id_})
-                rows[id_] = ollama_row(shown)
+        address = checked_url(provider.base_url)
+        if kind == "ollama" or provider.local or address.private:
+            top = urlunsplit((*urlsplit(address.url)[:2], "", "", ""))
+            asked = provider if kind == "ollama" else replace(provider, base_url=top)
+
+            async def get(path: str, body: Mapping[str, object] | None) -> object:
+                return await self._get(transport, asked, key, path, body)
+
+            rows = await with_details(kind, rows, get, sends_window=provider.quirks.send_num_ctx)
         return rows
 
     async def _get(
@@ -148,7 +154,7 @@ class Discovery:
         provider: ProviderFacts,
         key: FoundKey | None,
         path: str,
-        body: dict[str, object] | None = None,
+        body: Mapping[str, object] | None = None,
     ) -> object:
         plain = replace(provider, paths={})
         request = http_request(plain, EncodedRequest(path=path, body=body or {}, method="POST" if body else "GET"), key)

@@ -7,10 +7,12 @@ In the catalogue they are above packaged rows and below the user's rows, with mo
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import orjson
@@ -148,15 +150,20 @@ def _openai(item: Json) -> tuple[str, Row]:
         or whole(item, "context_window")
         or whole(item, "context_length")
         or whole(item, "max_context_length")
+        or _launched_window(item)
     )
     tokenizer = tokenizer_of_vocabulary(whole(item, "meta", "n_vocab")) or None
     row: Row = {"context_window": window, "max_output": whole(item, "max_completion_tokens"), "tokenizer": tokenizer}
     return text(item, "id"), row
 
 
-def props_window(props: object) -> int | None:
-    """Return the context window of one conversation from llama.cpp's ``/props``."""
-    return whole(props, "default_generation_settings", "n_ctx") or None
+def _launched_window(item: Json) -> int | None:
+    """The window that llama.cpp will load a model with, from the arguments of its own command line."""
+    arguments = child(item, "status").get("args")
+    if not isinstance(arguments, list):
+        return None
+    sizes = (size for name, size in pairwise(arguments) if name in ("--ctx-size", "-c"))
+    return next((int(size) for size in sizes if isinstance(size, str) and re.fullmatch(r"[1-9]\d{0,8}", size)), None)
 
 
 def _ollama(item: Json) -> tuple[str, Row]:

@@ -6,7 +6,6 @@ The file may come from anywhere: every length is checked before anything is read
 from __future__ import annotations
 
 import os
-import re
 import stat
 import struct
 from collections import Counter
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from tui.domain.errors import PonderError
 from tui.domain.fast_dataclass import dataclass
+from tui.providers.local.chat_template import template_facts
 from tui.settings.user_files import NO_WAITING
 
 MAGIC = b"GGUF"
@@ -316,6 +316,7 @@ def _facts(values: Mapping[str, Value], tensors: _Tensors, template: str) -> Ggu
     if not architecture and _whole(values, "split.no") is None:  # only the first part of several says it
         raise GgufError("It does not say which architecture its model has.")
     kind = _text(values, "general.type") or "model"
+    said = template_facts(template)
     return GgufFacts(
         architecture=architecture,
         name=_text(values, "general.name"),
@@ -328,25 +329,13 @@ def _facts(values: Mapping[str, Value], tensors: _Tensors, template: str) -> Ggu
         cache_bytes_per_token=_cache_bytes(values, architecture),
         parts=_whole(values, "split.count") or 1,
         chats=bool(template),
-        thinks=_THINKS.search(template) is not None,
-        thinking_switch=next((name for name, switch in _SWITCHES.items() if switch.search(template)), ""),
-        efforts="reasoning_effort" in template,
-        tools=_TOOLS.search(template) is not None,
+        thinks=said.thinks,
+        thinking_switch=said.switch,
+        efforts=said.efforts,
+        tools=said.tools,
         embeds=_whole(values, f"{architecture}.pooling_type") is not None,
-        images=_IMAGES.search(template) is not None,
+        images=said.images,
     )
-
-
-_THINKS = re.compile(
-    r"<think>|<thinking>|<seed:think>|<\|START_THINKING\|>|\[THINK\]|◁think▷|<\|channel\|?>(?:analysis|thought)"
-    r"|\benable_thinking\b|\breasoning_effort\b"
-)
-_SWITCHES = {
-    "enable_thinking": re.compile(r"\benable_thinking\b"),
-    "thinking": re.compile(r"\{%-?\s*(?:if|elif|set)\b[^%]*(?<![\w.'\"])thinking\b(?!['\"])"),
-}
-_TOOLS = re.compile(r"\{[%{][^%}]*(?<![\w.'\"])tools\b(?!['\"])")
-_IMAGES = re.compile(r"image_pad|vision_start|start_of_image|<image>|\[IMG\]|<__media__>|['\"]image(?:_url)?['\"]")
 
 
 def _template(values: Mapping[str, Value]) -> str:
