@@ -1,8 +1,9 @@
 """How fast ctrl+l ends the thinking: the whole program with its screen, over loopback sockets, on five wires.
 
-Run: ``python -m bench.answer_now [PRESSES]``. Prints one JSON object: milliseconds from the key press until the server
-saw the connection close, and until the next request came; how many of those requests a strict validator refused, asked
-for more than the lowest level, or contained the ended thinking.
+Run: ``python -m bench.answer_now [PRESSES]``, with the number of presses on each wire. Prints one JSON object:
+milliseconds from the key press until the server saw the connection close, on each wire, and until the next request
+came; how many of those requests a strict validator refused, asked for more than the lowest level, or contained the
+ended thinking.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Measured:
     """What was seen on all wires."""
 
     def __init__(self) -> None:
-        self.closed: list[float] = []
+        self.closed: dict[str, list[float]] = {wire: [] for wire in MODELS}
         self.asked_again: list[float] = []
         self.refused: list[str] = []
         self.not_lowest: list[str] = []
@@ -66,7 +67,7 @@ class Measured:
         while len(server.seen) < before + 2 or s.app.chat.is_busy():
             await s.pilot.pause(0.01)
         ended, following = server.seen[before : before + 2]
-        self.closed.append(((ended.closed_at or float("inf")) - began) * 1000)
+        self.closed[wire].append(((ended.closed_at or float("inf")) - began) * 1000)
         self.asked_again.append((following.at - began) * 1000)
         self._check(s, wire, following.json)
 
@@ -81,8 +82,8 @@ class Measured:
 
     def report(self) -> dict[str, object]:
         return {
-            "presses": len(self.closed),
-            "closed_ms": _percentiles(self.closed),
+            "presses": len(self.asked_again),
+            "closed_ms": {wire: _percentiles(times) for wire, times in self.closed.items()},
             "asked_again_ms": _percentiles(self.asked_again),
             "refused": len(self.refused),
             "not_lowest": len(self.not_lowest),
@@ -114,7 +115,7 @@ async def measure(presses: int) -> dict[str, object]:
                 provider = model.partition("/")[0]
                 config(Path(home), f'[providers."{provider}"]\nbase_url = "{server.url}"\n')
                 async with screen(Path(home), model=f"{model}/high", environment=KEYS) as s:
-                    for _ in range(presses // len(MODELS)):
+                    for _ in range(presses):
                         async with asyncio.timeout(PRESS_WITHIN_S):
                             await measured.press(s, server, wire)
                         await s.pilot.press("ctrl+n")  # a new chat, so that every conversation is as short

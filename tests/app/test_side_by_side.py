@@ -216,12 +216,14 @@ async def test_a_question_in_the_background_says_who_asks_and_waits_for_its_sess
             server.call("alpha", "shell", command="echo from-alpha")
             await s.until_toast("“alpha begins” asks whether shell may run")
             await s.until_it_says("1 asks")
+            await s.until_it_says("? “alpha begins” asks for your answer · alt+s or a click goes there")
             assert any("asks whether a tool may run: alpha begins" in text for text in rung)
             assert not isinstance(s.app.screen, Approval)
             await s.pilot.press("alt+s")
             await until(s.pilot, lambda: isinstance(s.app.screen, Approval))
             await s.until_it_says("in “alpha begins”")
             await s.until_it_says("echo from-alpha")
+            assert "asks for your answer" not in s.text(), "its question is on the screen"
             # It can be left unanswered, for the list of sessions, and asks again after it.
             sheet = s.app.screen
             assert isinstance(sheet, Approval)
@@ -239,6 +241,34 @@ async def test_a_question_in_the_background_says_who_asks_and_waits_for_its_sess
             server.say("alpha", "it ran")
             server.finish("alpha")
             await s.until_it_says("it ran")
+
+
+async def test_a_click_on_the_line_goes_to_the_session_that_asks(tmp_path: Path) -> None:
+    async with SideServer() as server:
+        config(tmp_path, server.config(TOOLS))
+        async with screen(tmp_path, size=(60, 24), model=None, stored_in="file", tools=True) as s:
+            sessions = []
+            for word in ("alpha", "beta"):
+                await s.enter(f"{word} begins")
+                await until(s.pilot, lambda: server.asked(word) == 1)  # noqa: B023 - awaited at once
+                sessions.append(on_screen(s).session)
+                await s.pilot.press("ctrl+n")
+                await until(s.pilot, lambda: on_screen(s).session not in sessions)
+                assert "asks for your answer" not in s.text()
+            for word in ("alpha", "beta"):
+                server.call(word, "shell", command=f"echo from-{word}")
+            await s.until_it_says("2 ask")
+            await s.until_it_says("? “alpha begins” asks for your answer")
+            await s.pilot.click("#asking")
+            await shows(s, sessions[0])
+            await until(s.pilot, lambda: isinstance(s.app.screen, Approval))
+            await s.until_it_says("echo from-alpha")
+            for session in sessions:
+                await s.house.services.chat.answer_approval("c1", "no", session)
+            await until(s.pilot, lambda: s.app.screen is s.app.chat)
+            await s.until_it_no_longer_says("asks for your answer")
+            for word in ("alpha", "beta"):
+                server.finish(word)
 
 
 async def test_the_list_marks_what_runs_asks_and_is_done_without_colour(tmp_path: Path) -> None:

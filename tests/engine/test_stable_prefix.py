@@ -127,7 +127,8 @@ def check(session: GeneratedSession) -> None:
     for older, newer in neighbours(session.sent):
         found = difference(older, newer)
         assert not found, f"{session.wire} seed {session.seed}: {found}"
-        if older.wire is newer.wire is WireName.ANTHROPIC:
+        # The sentence of a nudge may make a step just long enough for a mark, which goes with it.
+        if older.wire is newer.wire is WireName.ANTHROPIC and not older.nudged:
             check_marks(step_marks(older), step_marks(newer))
     check_cache(session)
     last = [sent for sent in session.sent if sent.configuration == session.configuration][-1:]

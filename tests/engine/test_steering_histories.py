@@ -6,7 +6,6 @@ refuse.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,8 +17,9 @@ from tests.engine.test_stable_prefix import Item, as_they_are, check, items, pro
 from tests.validators import anthropic, chat, gemini, ollama, responses
 from tui.domain.messages import WireName
 
-LONG = bool(os.environ.get("PONDER_LONG"))
-SEEDS = range(2_000_000, 2_001_000) if LONG else range(2_000_000, 2_000_006)
+FIRST = 2_000_000
+SHORT, LONG = 6, 1_000
+"""Histories per wire; the long run has 5,000 together."""
 DIALECTS = {"moonshot": "kimi", "alibaba": "qwen", "zai": "glm", "llama.cpp": "llamacpp"}
 
 
@@ -70,11 +70,13 @@ def same_steps(before: Sent, after: Sent) -> bool:
     return new[:end] == old[:end] and new[end][0] == old[end][0] and new[end][1].startswith(old[end][1])
 
 
-@pytest.mark.timeout(3600 if LONG else 180)
+@pytest.mark.parametrize("histories", [SHORT, pytest.param(LONG, marks=[pytest.mark.long, pytest.mark.timeout(3_600)])])
 @pytest.mark.parametrize("wire", WireName)
-async def test_what_is_said_in_the_middle_of_a_turn_is_sent_in_a_form_that_the_api_accepts(wire: WireName) -> None:
+async def test_what_is_said_in_the_middle_of_a_turn_is_sent_in_a_form_that_the_api_accepts(
+    wire: WireName, histories: int
+) -> None:
     said = ended = 0
-    for seed in SEEDS:
+    for seed in range(FIRST, FIRST + histories):
         session = GeneratedSession(wire, seed, as_they_are)
         await session.play(6)
         check(session)
@@ -85,5 +87,5 @@ async def test_what_is_said_in_the_middle_of_a_turn_is_sent_in_a_form_that_the_a
             assert results_first(sent.body), f"{wire} seed {seed}, {sent.model}"
         for before, after in session.answered_now:
             assert same_steps(before, after), f"{wire} seed {seed}, {after.model}"
-    assert said >= len(SEEDS)
-    assert ended >= len(SEEDS) / 3
+    assert said >= histories
+    assert ended >= histories / 3

@@ -172,8 +172,12 @@ class UiServices:
             return  # its next prompt is sent now
         words, severity = _news_words(event)
         if words:
-            key = key_words(self.keymap["session.next"][0]) if self.keymap.get("session.next") else "/next"
-            self.say(f"“{one_line(row.title, 40)}” {words}", severity, f"{key} opens it.")
+            self.say(f"“{one_line(row.title, 40)}” {words}", severity, f"{self.key_of_next_session()} opens it.")
+
+    def key_of_next_session(self) -> str:
+        """The key or the command that goes to the session that needs the user most."""
+        keys = self.keymap.get("session.next")
+        return key_words(keys[0]) if keys else "/next"
 
     def _ask_for_key(self) -> None:
         view = self._app.chat.view()

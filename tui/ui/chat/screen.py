@@ -34,6 +34,7 @@ from tui.domain.events import (
 from tui.domain.listing import ProviderInfo
 from tui.domain.printable import one_line
 from tui.engine.state import Phase, SessionState, SessionView, same_paid, title_of
+from tui.ui.chat.asking_line import AskingLine
 from tui.ui.chat.branch_marks import BranchMarks
 from tui.ui.chat.status_line import (
     FollowLine,
@@ -171,6 +172,7 @@ class ChatScreen(Screen[None]):
         self.conversation = TranscriptView(self.transcript, time.monotonic, self._ui_services.showing())
         self._branch_marks = BranchMarks(self, services.branches, self.conversation, self.view)
         self._title_bar = TitleBar()
+        self._asking = AskingLine()
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(ui_services.registry, ui_services.keymap)
@@ -198,6 +200,7 @@ class ChatScreen(Screen[None]):
                     yield self._empty
                     yield self.transcript
                     yield self._below
+                yield self._asking
                 yield self._input_area
             yield self.sidebar
         yield self._keys
@@ -289,7 +292,14 @@ class ChatScreen(Screen[None]):
     def show_elsewhere(self) -> None:
         """Show what the sessions do that are not on the screen."""
         sessions = self._services.sessions
-        self._title_bar.show_elsewhere(elsewhere_text(sessions.open_sessions()), private=sessions.private)
+        rows = sessions.open_sessions()
+        self._title_bar.show_elsewhere(elsewhere_text(rows), private=sessions.private)
+        self._asking.show(rows, self._ui_services.key_of_next_session())
+
+    @on(AskingLine.Clicked)
+    async def _asking_clicked(self, event: AskingLine.Clicked) -> None:
+        await self._ui_services.run_showing_errors(lambda: self._services.chat.open_session(event.session))
+        self.open()
 
     def ask_again(self) -> None:
         """Show the open question of the session, which the user has left unanswered."""
