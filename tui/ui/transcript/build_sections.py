@@ -284,7 +284,7 @@ def prompt_blocks(message: Message, showing: Showing) -> list[Renderable]:
     """The user's prompt and its pictures."""
     text = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
     pictures = [PromptPicture(block, showing.pictures) for block in message.blocks if isinstance(block, ImageBlock)]
-    return [Prompt(text), *pictures] if text or not pictures else [*pictures]
+    return [Prompt(text), *pictures]
 
 
 def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:
