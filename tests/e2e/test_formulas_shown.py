@@ -11,10 +11,13 @@ from tests.e2e.test_clusters import settled
 from tests.e2e.test_living import PONDER, READY, talking
 
 INLINE = (r"\( e^{i\pi} + 1 = 0 \)", r"$\{a_1*b*c\}$", r"\(\int_0^1 f\,dx\)")
-DISPLAY = ("\\[", r"\begin{pmatrix} a & b \\ _c_ & *d* \end{pmatrix}", "\\]")
+DRAWN = ("e^(iπ) + 1 = 0", "{a₁ ∗ b ∗ c}", "∫₀¹ f dx")
+DISPLAY = ("\\[", r"\begin{pmatrix} a & b \\ c & d \end{pmatrix}", "\\]")
+UNKNOWN = r"$\weird{x}_1*b*$"
+ROWS = ("⎛ a  b ⎞", "⎜      ⎟", "⎝ c  d ⎠")
 CODE = "result = first_function(first_argument, second_argument) + second_function(third_argument, fourth)"
 TEXT = (
-    f"We know {INLINE[0]} and {INLINE[1]} for $5 and $6.\n\n"
+    f"We know {INLINE[0]} and {INLINE[1]} and {UNKNOWN} for $5 and $6.\n\n"
     + "\n".join(DISPLAY)
     + f"\n\n```python\n{CODE}\n```\n\nEnd."
 )
@@ -22,18 +25,18 @@ TEXT = (
 
 def shows_all(terminal: Terminal) -> bool:
     shown = re.sub(r"\s+", "", terminal.text())
-    return all(re.sub(r"\s+", "", part) in shown for part in (*INLINE[:2], *DISPLAY, "for$5and$6."))
+    return all(re.sub(r"\s+", "", part) in shown for part in (*DRAWN[:2], UNKNOWN, *ROWS, "for$5and$6."))
 
 
 def test_formulas_and_code_survive_streaming_reopening_and_copying(tmp_path: Path) -> None:
     with talking(tmp_path) as (terminal, model):
         model.think(*f"I see {INLINE[2]} here.")
-        terminal.wait_for(INLINE[2])
+        terminal.wait_for(DRAWN[2])
         for at in range(0, len(TEXT), 3):
             model.say(TEXT[at : at + 3])
         model.finish()
         terminal.wait_for("End.")
-        terminal.until(lambda: shows_all(terminal), "every formula as written")
+        terminal.until(lambda: shows_all(terminal), "every formula drawn, or as written")
         assert "↪ " in terminal.text()
         terminal.type("/copy code\r")
         terminal.wait_for("Copied code")
@@ -47,8 +50,8 @@ def test_formulas_and_code_survive_streaming_reopening_and_copying(tmp_path: Pat
     with Terminal([*PONDER, "--continue"], environment(tmp_path), size=(80, 24)) as terminal:
         terminal.wait_for(READY)
         terminal.wait_for("End.")
-        terminal.until(lambda: shows_all(terminal), "every formula as written")
+        terminal.until(lambda: shows_all(terminal), "every formula drawn, or as written")
         terminal.type("\x0f\x0f")  # ctrl+o: the thinking too
         terminal.until(lambda: settled(terminal), "a still screen")
         terminal.type("\x1b[5~")
-        terminal.wait_for(INLINE[2])
+        terminal.wait_for(DRAWN[2])

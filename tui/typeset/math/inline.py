@@ -291,7 +291,7 @@ def _lines(node: Grid, style: Style) -> str:
             rows[-1] += items
         elif items:
             rows.append(items)
-    return ";  ".join(flat(Row(tuple(items)), style).strip().rstrip(",") for items in rows)
+    return "; ".join(flat(Row(tuple(items)), style).strip().rstrip(",") for items in rows)
 
 
 def _is_sign(items: Sequence[Node]) -> bool:

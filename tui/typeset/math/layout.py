@@ -32,6 +32,9 @@ from tui.typeset.math.nodes import (
 from tui.typeset.math.spacing import Style, blanks, classes
 from tui.typeset.math.vocabulary import ACCENTS
 
+BAR = "▁"
+"""A line at the foot of the row above; unlike an underscore it has no gaps in any font."""
+
 
 class Setting(NamedTuple):
     """How a part is set."""
@@ -114,7 +117,7 @@ def _simple_root(sign: str, body: Box, setting: Setting) -> Box:
     head = setting.text(sign)
     if is_one_factor(body.rows[0]):
         return beside([head, body])
-    return stacked([Box(("_" * body.width,), body.width), beside([head, body])], 1, "r")
+    return stacked([Box((BAR * body.width,), body.width), beside([head, body])], 1, "r")
 
 
 def _tall_root(body: Box, index: str, setting: Setting) -> Box:
@@ -224,7 +227,7 @@ def _(node: Accent, setting: Setting) -> Box:
 
 def _long_mark(name: str, sign: str, width: int) -> Box:
     if name in ("overline", "bar"):
-        return Box(("_" * width,), width)
+        return Box((BAR * width,), width)
     if name == "overleftarrow":
         return Box((sign + "─" * (width - 1),), width)
     if name in ("overrightarrow", "vec"):

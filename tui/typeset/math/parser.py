@@ -34,6 +34,8 @@ def read(source: str) -> Node:
     found = DELIMITED.match(source)
     after = AFTER.match(source, found.end()) if found is not None else None
     if found is None or after is None:
+        if not source.lstrip().startswith("\\begin{"):
+            raise CannotSetError("it is not closed")
         return parse(source)
     content = found[found.lastgroup or 0]
     if not content.strip():
@@ -266,7 +268,7 @@ class Parser:
             return self._command(token[1:])
         if token.isspace():
             return None
-        if token in ("^", "_", "}", "&", "\\"):
+        if token in ("^", "_", "}", "&", "\\", "$"):
             raise CannotSetError(f"{token} is out of place")
         if token == "~":
             return Space(1)

@@ -39,7 +39,8 @@ def set_display(source: str, measure: Measure, width: int) -> Drawing | None:
 def set_line(source: str) -> str | None:
     """A formula in one line of text; None if it cannot be set."""
     try:
-        return flat(read(source), Style.TEXT).strip() or None
+        # Blanks are single, as in any line of text.
+        return " ".join(flat(read(source), Style.TEXT).split()) or None
     except CannotSetError:
         return None
     except Exception:  # an error here must not hide a formula: its source is shown

@@ -20,6 +20,7 @@ from tui.ui.markdown.runs import (
     width_of,
     wrap,
 )
+from tui.ui.markdown.set_formulas import formula_lines
 from tui.ui.markdown.tables import lay_table
 from tui.ui.markdown.tokens import Code, Definitions, Formula, ItemList, Node, Paragraph, Quote, Rule, Table
 
@@ -58,8 +59,7 @@ def _lay_one(node: Node, width: int, depth: int, sideways: int | None) -> list[L
         case Code(text, info):
             return lay_code(text.split("\n"), info, width, sideways)
         case Formula(source):
-            rows = code_lines([[Run(row, "math")] if row else [] for row in source.split("\n")], width)
-            return [[Run("  "), *row[1:]] for row in rows]
+            return formula_lines(source, width, sideways)
         case Rule():
             return [[Run("─" * width, "rule")]]
         case _:
@@ -87,7 +87,7 @@ def _lay_container(
 
 def _heading(runs: Line, level: int, width: int) -> list[Line]:
     look = Look.BOLD | (Look.UNDERLINE if level == 1 else Look.PLAIN)
-    styled = [run._replace(role="heading" if run.role == "text" else run.role, look=run.look | look) for run in runs]
+    styled = [run._replace(look=run.look | look) for run in _recoloured(runs, "heading")]
     mark: Line = [Run("#" * level + " ", "muted")] if level > 3 else []
     return wrap(styled, width, mark, [Run(" " * line_width(mark))] if mark else [])
 
@@ -111,7 +111,7 @@ def _definitions(
 
 
 def _recoloured(line: Line, role: str) -> Line:
-    return [run._replace(role=role) if run.role == "text" else run for run in line]
+    return [run._replace(role=role) if run.role in ("text", "formula") else run for run in line]
 
 
 def _with_targets(lines: list[Line], width: int) -> list[Line]:

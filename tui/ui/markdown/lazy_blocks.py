@@ -14,6 +14,7 @@ from tui.ui.markdown.footnotes import Footnote, Footnotes
 from tui.ui.markdown.highlight import START, LexerState, highlight_from
 from tui.ui.markdown.layout import code_head, code_lines
 from tui.ui.markdown.runs import Line, Run
+from tui.ui.markdown.set_formulas import formula_lines, is_display
 from tui.ui.markdown.tables import natural_widths, read_table
 from tui.ui.markdown.tokens import Node, Paragraph, Table, parse
 
@@ -159,6 +160,9 @@ class CodeParts:
 
     def lines(self, index: int, width: int) -> list[Line]:
         """The lines of a finished part."""
+        chunk = self._chunks[index]
+        if is_display(chunk):
+            return formula_lines(f"$$\n{chunk.source}\n$$", width, self.sideways, written=chunk.source)
         lines = self._lex(index, self._begin(index, self._chunks[index].part))
         return [*self._label(self._chunks[index], width), *code_lines(lines, width, self.sideways)]
 

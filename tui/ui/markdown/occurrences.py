@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import CODE_HEAD_ROLES, Line, plain, width_of, wrapped_after
 
+NOWHERE = "\ufdd1"
+"""Stands for the characters of a drawn formula, whose source is searched instead. No text contains it."""
 BEFORE_TEXT = " ▎┊"
 """Characters that precede the text of a line: indents, bars of quotes and thinking."""
 
@@ -53,8 +55,8 @@ def _searched(line: Line) -> str:
 
 
 def occurrences(terms: SearchTerms, lines: Sequence[Line]) -> list[Occurrence]:
-    """Every occurrence, including those broken over lines."""
-    texts = [_searched(line) for line in lines]
+    """Every occurrence, including those broken over lines, and those in the source of a formula."""
+    texts = [plain(line) for line in lines]
     flat = ""
     starts: list[int] = []
     skipped: list[int] = []
@@ -64,11 +66,32 @@ def occurrences(terms: SearchTerms, lines: Sequence[Line]) -> list[Occurrence]:
         begin = before or len(text) - len(text.lstrip(BEFORE_TEXT))
         starts.append(len(flat))
         skipped.append(begin)
-        flat += text[begin:] if before else text[begin:].rstrip()
-    found: list[Occurrence] = []
+        searched = _without_formulas(line) if any(run.written for run in line) else text
+        flat += searched[begin:] if before else searched[begin : len(text.rstrip())]
+    found = list(_in_formulas(terms, lines))
     for first, last in terms.spans(flat):
         top, bottom = bisect_right(starts, first) - 1, bisect_right(starts, max(first, last - 1)) - 1
         column = width_of(texts[top][: skipped[top] + first - starts[top]])
         end = width_of(texts[bottom][: skipped[bottom] + last - starts[bottom]])
         found.append(Occurrence(top, column, bottom, end))
-    return found
+    return sorted(found, key=lambda each: (each.line, each.column or 0))
+
+
+def _without_formulas(line: Line) -> str:
+    return "".join(NOWHERE * len(run.text) if run.written else run.text for run in line)
+
+
+def _in_formulas(terms: SearchTerms, lines: Sequence[Line]) -> Iterator[Occurrence]:
+    """Occurrences in the sources of drawn formulas, each at the first row of its formula."""
+    formula = ""
+    for number, line in enumerate(lines):
+        column = 0
+        for run in line:
+            width = width_of(run.text)
+            if run.written and run.written != formula:
+                for _ in terms.spans(run.written):
+                    yield Occurrence(number, column, number, column + width)
+            if run.written or run.text.strip():
+                formula = run.written
+            column += width
+        formula = formula if line else ""

@@ -32,6 +32,8 @@ class Run(NamedTuple):
     role: str = "text"
     look: Look = Look.PLAIN
     href: str = ""
+    written: str = ""
+    """What copying gives instead of the text: the source of a formula."""
 
 
 Line = list[Run]
@@ -249,7 +251,7 @@ def _joined(line: Line) -> Line:
     texts: list[str] = []
     last: Run | None = None
     for run in line:
-        if last is not None and run.role == last.role and run.look == last.look and run.href == last.href:
+        if last is not None and run.role == last.role and run.look == last.look and run[3:] == last[3:]:
             texts.append(run.text)
             continue
         if last is not None:

@@ -12,6 +12,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.formulas import GROWING, add_formulas, hide_bars, show_bars
 from tui.ui.markdown.inline_marks import NOTES, add_inline_marks
 from tui.ui.markdown.runs import Line, Look, Run
+from tui.ui.markdown.set_formulas import MATH_FENCE, formula_runs
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -151,7 +152,8 @@ def _blocks(cursor: _Cursor, until: str) -> Iterator[Node]:
 def _leaf(token: Token) -> Node | None:
     match token.type:
         case "fence":
-            return Code(token.content.removesuffix("\n"), token.info.strip())
+            text, info = token.content.removesuffix("\n"), token.info.strip()
+            return Formula(f"$$\n{text}\n$$") if info == MATH_FENCE else Code(text, info)
         case "code_block":
             return Code(token.content.removesuffix("\n"))
         case "math_block":
@@ -275,6 +277,8 @@ def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
             href = ""
         elif name in LOOKS:
             look ^= LOOKS[name]
+        elif name == "math_inline":
+            yield from formula_runs(token.content, look, href)
         else:
             run = _run(token, look, href)
             if run.text:
@@ -286,8 +290,8 @@ def _run(token: Token, look: Look, href: str) -> Run:
     match token.type:
         case "text":
             role = "link" if href else "text"
-        case "code_inline" | "math_inline":
-            text, role = text.replace("\n", " "), "inline-code" if token.type == "code_inline" else "math"
+        case "code_inline":
+            text, role = text.replace("\n", " "), "inline-code"
         case "kbd":
             role, look = "kbd", look | Look.BOLD
         case "footnote":

@@ -22,6 +22,7 @@ VARIABLES = {
     "list-mark": "muted-text",
     "inline-code": "inline-code",
     "math": "inline-code",
+    "formula": "answer-text",
     "code": "code-text",
     "code-edge": "code-text",
     "code-label": "muted-text",

@@ -15,11 +15,11 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.domain.search_terms import SearchTerms
-from tui.ui.markdown.runs import Line, plain, wrapped_after
 from tui.ui.terminal.textual_private import move_drag, set_scrolled_size
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.branch_mark import STEPS
 from tui.ui.transcript.column import Column
+from tui.ui.transcript.copied_text import CopiedText
 from tui.ui.transcript.row_painter import RowPainter
 from tui.ui.transcript.section import MARGIN, Presence, Section
 
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 def selectable_blocks(section: Section) -> int:
     """Blocks that the cursor can select."""
     return 0 if section.presence is Presence.HIDDEN else len(section.blocks)
-
-
-def copied(line: Line) -> str:
-    """The characters of a line that a selection copies."""
-    return plain([run for run in line if run.role != "code-copy"])
 
 
 def next_first_column(column: int | None, by: int) -> int | None:
@@ -267,19 +262,14 @@ class Transcript(ScrollView, can_focus=True):
         last = min(selection.end.y if selection.end is not None else self.column.total - 1, self.column.total - 1)
         # A selection may span lines that were never visible; guessed lines would copy the wrong text.
         last = self.column.lay_out(first, last)
-        rows: list[str] = []
+        copied = CopiedText()
         for absolute in range(first, last + 1):
             found = self.column.find(absolute)
             line = self.column.sections[found[0]].line(found[1])[0] if found is not None else []
-            row, before = copied(line), wrapped_after(line)
             start = max(0, selection.start.x - MARGIN) if selection.start and absolute == first else 0
-            end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else len(row)
-            # The row continues the line above: join them, so that copied text has the original line breaks.
-            if before and rows:
-                rows[-1] += row[before : max(before, end)]
-            else:
-                rows.append(row[max(before, start) : end])
-        return "\n".join(row.rstrip() for row in rows), "\n"
+            end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else None
+            copied.add(line, start, end)
+        return copied.text, "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()
