@@ -91,7 +91,11 @@ SERVERS: dict[str, tuple[str, dict[str, Any], Known]] = {
             "/v1/models": {
                 "data": [
                     {"id": "m", "status": {"value": "loaded"}},
-                    {"id": "x", "status": {"value": "unloaded", "args": ["llama-server", "--ctx-size", "2048"]}},
+                    {
+                        "id": "x",
+                        "status": {"value": "unloaded", "args": ["llama-server", "--ctx-size", "2048"]},
+                        "architecture": {"input_modalities": ["text", "image", "audio"]},
+                    },
                 ]
             },
             "/props": {"role": "router"},
@@ -202,3 +206,13 @@ async def test_a_refreshed_list_has_the_details_too(tmp_path: Path) -> None:
                 ]
                 facts = h.program.catalog.find(provider, "m")
         assert (row.window, row.thinking, facts.tools) == (window, thinking, tools)
+
+
+async def test_models_that_are_not_loaded_are_known_by_how_they_would_be(tmp_path: Path) -> None:
+    with serving(server(SERVERS["llama.cpp, of several models"][1])) as (url, _):
+        configured(tmp_path, "llama.cpp", url)
+        async with house(tmp_path, model="llama.cpp/x") as h:
+            await h.services.discover()
+            facts = h.program.catalog.find("llama.cpp", "x")
+            assert (await h.meter()).limit == facts.context_window == 2_048
+    assert facts.inputs == frozenset({"text", "image"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import pty
@@ -171,6 +172,25 @@ async def test_a_download_shows_progress_and_is_in_the_list_afterwards(environme
     assert [*models(environment).rglob("*")] == []
 
 
+async def test_what_another_program_has_is_not_downloaded_again(environment: dict[str, str]) -> None:
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    root = Path(environment["OLLAMA_MODELS"])
+    ollama_model(root, "registry.ollama.ai/library/tiny/latest", digest).write_bytes(CONTENT)
+    async with ScriptedHub({NAME: CONTENT}) as hub:
+        code, out, _ = await get(environment, hub, f"hf:{REPOSITORY}")
+        assert (code, out) == (0, "tiny is the same model, from Ollama: ponder -m local/tiny\n")
+        assert hub.contents.asked == []
+
+
+async def test_everything_but_get_is_offline(environment: dict[str, str], tmp_path: Path) -> None:
+    path = write_gguf(tmp_path / "Mine-Q4_K_M.gguf")
+    async with ScriptedHub({NAME: CONTENT}) as hub:
+        around = {**environment, "HF_ENDPOINT": hub.url, "HTTPS_PROXY": hub.url, "HTTP_PROXY": hub.url}
+        for words in (("add", str(path)), ("list",), ("show", "Mine-Q4_K_M"), ("get",), ("remove", "Mine-Q4_K_M")):
+            assert (await asyncio.to_thread(run, around, *words))[0] == 0
+        assert hub.asked == []
+
+
 async def test_only_the_words_of_a_model_are_downloaded(environment: dict[str, str]) -> None:
     async with ScriptedHub({NAME: CONTENT, "mmproj-F16.gguf": CONTENT}) as hub:
         assert (await get(environment, hub, f"hf:{REPOSITORY}:Q8_0", "--text-only"))[0] == 0
@@ -263,6 +283,7 @@ def test_an_unknown_name_is_answered_with_the_list(environment: dict[str, str]) 
     code, _, said = run(environment, "get", "gpt-9")
     assert code == 2
     assert said.startswith("ponder: `gpt-9` is not in the list of models.\nIt has qwen3-0.6b, ")
+    assert run(environment, "get", "Qwen/Qwen3-4B-GGUF")[2].endswith("\nDid you mean hf:Qwen/Qwen3-4B-GGUF?\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal")

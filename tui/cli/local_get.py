@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tui.cli.local import agrees, name_of
+from tui.cli.local import SOURCES, agrees, name_of
 from tui.cli.main import INTERRUPTED
 from tui.cli.progress_bar import ProgressBar
 from tui.cli.user_catalog import print_messages
@@ -24,7 +24,7 @@ from tui.providers.http.transport import Transport
 from tui.providers.local.download import download, missing_bytes, part_path, require_space
 from tui.providers.local.hub import Hub, HubFile, HubName, chosen_files, parse_hub_name, projector_for
 from tui.providers.local.known_models import known_models
-from tui.providers.local.library import ModelLibrary
+from tui.providers.local.library import LocalModel, ModelLibrary
 from tui.settings.paths import Paths
 
 ASKED_ABOVE = 2_000_000_000
@@ -61,6 +61,9 @@ def run(args: argparse.Namespace, library: ModelLibrary, paths: Paths) -> int:
     try:
         order = asyncio.run(_look_up(name, paths.models / name.repository, text_only=args.text_only))
         missing = order.missing
+        if missing and (twin := _same_files(library, order)):
+            print(f"{printable(twin.name)} is the same model, from {SOURCES[twin.source]}: ponder -m local/{twin.name}")
+            return 0
         if missing:
             require_space(order.folder, missing)
         title = one_line(order.files[0].path.rpartition("/")[2], 60)
@@ -88,10 +91,23 @@ def _named(word: str) -> tuple[HubName, str]:
         return known.hub_name, f" ({known.licence}, needs {known.memory:g} GB of memory)"
     if word.startswith("hf:"):
         return parse_hub_name(word), ""
+    shown = one_line(word, 80)
+    if "/" in word:
+        raise UsageError(f"`{shown}` is not in the list of models.", advice=f"Did you mean hf:{shown}?")
     raise UsageError(
-        f"`{one_line(word, 80)}` is not in the list of models.",
+        f"`{shown}` is not in the list of models.",
         advice=f"It has {', '.join(known_models())}. Any other GGUF file is hf:OWNER/REPO[:FILE].",
     )
+
+
+def _same_files(library: ModelLibrary, order: Order) -> LocalModel | None:
+    """A model of another program with the same checksums, by which Ollama and Hugging Face name files."""
+    wanted = {file.sha256 for file in order.files}
+    for model in library.models():
+        files = [*model.parts, *([model.mmproj] if model.mmproj else [])]
+        if not model.problem and wanted <= {file.resolve().name.removeprefix("sha256-") for file in files}:
+            return model
+    return None
 
 
 def _print_known() -> None:

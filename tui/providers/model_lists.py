@@ -153,7 +153,13 @@ def _openai(item: Json) -> tuple[str, Row]:
         or _launched_window(item)
     )
     tokenizer = tokenizer_of_vocabulary(whole(item, "meta", "n_vocab")) or None
-    row: Row = {"context_window": window, "max_output": whole(item, "max_completion_tokens"), "tokenizer": tokenizer}
+    inputs = child(item, "architecture").get("input_modalities")
+    row: Row = {
+        "context_window": window,
+        "max_output": whole(item, "max_completion_tokens"),
+        "tokenizer": tokenizer,
+        "inputs": [word for word in ("text", "image") if word in inputs] if isinstance(inputs, list) else None,
+    }
     return text(item, "id"), row
 
 

@@ -75,7 +75,7 @@ def props_row(props: object) -> Row:
         row |= {"thinks": said.thinks, "tools": said.tools}
         if said.thinks:
             row["can_disable"] = bool(said.switch)
-        if said.thinks and said.efforts:
+        if said.thinks and abilities.get("supports_reasoning_effort", said.efforts) is True:
             row["efforts"] = ["low", "medium", "high"]
     if "supports_tools" in abilities:
         row["tools"] = abilities["supports_tools"] is True

@@ -49,7 +49,9 @@ class AskingLine(Static):
             self.post_message(self.Clicked(self._asking[0].id))
 
     def _draw(self) -> None:
-        words = line_within(asking_words(self._asking, self._key), max(20, self.content_size.width or self.app.size.width - 4))
+        words = line_within(
+            asking_words(self._asking, self._key), max(20, self.content_size.width or self.app.size.width - 4)
+        )
         if words != self._drawn:
             self._drawn = words
             self.update(Content.styled(words, "bold $warning"))
