@@ -323,3 +323,14 @@ def test_the_rate_is_that_of_the_last_seconds(capsys: pytest.CaptureFixture[str]
         ["10 MB of 100 MB", "1.0 MB/s", "1 m 30 s left"],
         ["50 MB of 100 MB", "20.0 MB/s", "2.5 s left"],
     ]
+
+
+def test_names_are_completed(environment: dict[str, str]) -> None:
+    write_gguf(models(environment) / "a/b/Mine-Q4_K_M.gguf")
+
+    def words(kind: str, typed: str) -> list[str]:
+        done = prefork.run([*PONDER[:3], "completions", "--words", kind, "--typed", typed], env=environment)
+        printed: str = done.stdout.decode()
+        return printed.split()
+
+    assert (words("local", "Mi"), words("downloads", "qwen3-8")) == (["Mine-Q4_K_M"], ["qwen3-8b"])

@@ -36,6 +36,7 @@ ASKED_FOR = {
     "P": "providers",
     "NAME": "profiles",
     "MODEL": "local",
+    "SOURCE": "downloads",
     "ID": "sessions",
     "KEY=VALUE": "settings",
 }
@@ -292,6 +293,12 @@ def _is_model(name: str, catalog: Catalog) -> bool:
     return spec.asked is None and catalog.find(spec.provider, spec.model).known
 
 
+def _downloads(_: str) -> Iterable[str]:
+    from tui.providers.local.known_models import known_models
+
+    return known_models()
+
+
 def _local_models(_: str) -> Iterator[str]:
     from tui.providers.local.library import library_of
 
@@ -349,6 +356,7 @@ def _paths() -> Paths:
 
 
 _KINDS: Mapping[str, Callable[[str], Iterable[str]]] = {
+    "downloads": _downloads,
     "local": _local_models,
     "models": _models,
     "profiles": _profiles,

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the models on this machine, also those of other programs")
     listing.add_argument("--json", action="store_true", help="print one JSON object per line")
     get = actions.add_parser("get", help="download a model; without a name, list some good small ones")
-    get.add_argument("model", nargs="?", metavar="MODEL", help="a name of that list, or hf:OWNER/REPO[:FILE]")
+    get.add_argument("model", nargs="?", metavar="SOURCE", help="a name of that list, or hf:OWNER/REPO[:FILE]")
     get.add_argument("--yes", action="store_true", help="do not ask before a large download")
     get.add_argument("--text-only", action="store_true", help="leave out the part that sees images")
     add = actions.add_parser("add", help="add a GGUF file, which stays where it is")
@@ -91,7 +91,7 @@ def name_of(library: ModelLibrary, path: Path) -> str:
 def _found(library: ModelLibrary, name: str) -> LocalModel:
     """The model of a name, or of a path."""
     path = with_home(Path(name))
-    if name.lower().endswith(".gguf") and path.is_file():
+    if (name.lower().endswith(".gguf") or "/" in name) and path.is_file():
         return library.at(path)
     return library.find(name.removeprefix("local/"))
 

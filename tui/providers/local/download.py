@@ -87,7 +87,7 @@ def require_space(folder: Path, needed: int) -> None:
     if free < needed + SPACE_LEFT:
         raise DownloadError(
             f"The disk has {data_size(free)} left, and {data_size(needed)} are needed.",
-            advice="Make room, or put another folder in place of " + str(folder) + ".",
+            advice=f"Make room, or replace {folder} by a link to a folder on another disk.",
         )
 
 
