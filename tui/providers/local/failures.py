@@ -11,6 +11,7 @@ from tui.domain.printable import one_line
 _SMALLER = "Choose a smaller model, or a smaller window: `/set local.context 8k`."
 _NEWER = "A newer version of llama.cpp may know it: `pip install --upgrade xllamacpp`."
 _AGAIN = "Download it again."
+_AGAIN_OR_NEWER = "The file may be damaged, or need a newer llama.cpp: `pip install --upgrade xllamacpp`."
 _RULES: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
         re.compile(r"unknown model architecture: '([^']{1,60})'"),
@@ -41,6 +42,7 @@ _RULES: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "There is not enough memory for this model.",
         _SMALLER,
     ),
+    (re.compile(r"GGML_ASSERT\((.{1,200})\) failed"), "llama.cpp gave up: it expected `{}`.", _AGAIN_OR_NEWER),
     (re.compile(r"No module named '?xllamacpp"), "The package xllamacpp is not installed.", ""),
     (re.compile(r"failed to open|No such file or directory"), "The model's file cannot be opened.", ""),
 )
@@ -73,7 +75,7 @@ def _said(lines: Sequence[str]) -> tuple[str, str] | None:
     text = "\n".join(lines)
     for pattern, sentence, advice in _RULES:
         if found := pattern.search(text):
-            return sentence.format(*(one_line(part, 60) for part in found.groups())), advice
+            return sentence.format(*(one_line(part, 100) for part in found.groups())), advice
     return None
 
 

@@ -282,4 +282,4 @@ def _environment(environment: Mapping[str, str]) -> dict[str, str]:
     passed_on = {
         name: value for name, value in environment.items() if name in PASSED_ON or name.startswith(PASSED_ON_BEGINNINGS)
     }
-    return {**passed_on, "PYTHONPATH": str(Path(__file__).parents[3])}
+    return {**passed_on, "PYTHONPATH": str(Path(__file__).parents[3]), "GGML_NO_BACKTRACE": "1"}
