@@ -1,26 +1,27 @@
 """A model for the real llama.cpp that says what a test wants: each token decides the next one.
 
-Its only layer does nothing, so that the output matrix sees the last token alone: a table of followers. The template ends
-with another token for each kind of request, with which a chain begins.
+Its only layer does nothing, so that the output matrix sees the last token alone: a table of followers. The template
+ends with another token for each kind of request, with which a chain begins.
 """
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.providers.gguf_files import F32, Tensors, gguf_bytes
 
-WINDOW = 4_096
+WINDOW = 32_768
 CERTAIN = 10.0
 START, END, THINK, THOUGHT = "<|im_start|>", "<|im_end|>", "<think>", "</think>"
 ASK, WORK, TOLD, QUIET = "<|ask|>", "<|work|>", "<|told|>", "<|quiet|>"
 """Without tools; with tools; after a tool result; without thinking."""
+CALL = ("[CALL]", '{"name": "read_file", "arguments": {"path": "notes.md"}}', "[/CALL]")
 CHAINS: Sequence[tuple[str, ...]] = (
     (ASK, THINK, "Three", " and", " four", THOUGHT, "Seven", " it", " is", END),
-    (WORK, "<th", "ink>", "Look", " first", "</th", "ink>\n", "[CALL]", '{"name": "read_file", "arguments": ')
-    + ('{"path": "notes.md"}}', "[/CALL]", END),
+    (WORK, "<th", "ink>", "Look", " first", "</th", "ink>\n", *CALL, END),
     (TOLD, "<thi", "nk>", "Found", "</thi", "nk>\n", "The", " notes", " say", " so", END),
     (QUIET, "Quiet", "ly", END),
 )
@@ -46,7 +47,9 @@ TEMPLATE = (
 )
 
 
-def chained_model(folder: Path, chains: Sequence[tuple[str, ...]] = CHAINS, **more: object) -> Path:
+def chained_model(
+    folder: Path, chains: Sequence[tuple[str, ...]] = CHAINS, more: Mapping[str, object] | None = None
+) -> Path:
     """Write the file; ``more`` is metadata."""
     marks = (START, END, ASK, WORK, TOLD, QUIET)
     tags = (THINK, THOUGHT)
@@ -54,7 +57,7 @@ def chained_model(folder: Path, chains: Sequence[tuple[str, ...]] = CHAINS, **mo
     tokens = [*_byte_tokens(), "Ġt", *(word.replace(" ", "Ġ").replace("\n", "Ċ") for word in words), *marks, *tags]
     places = {**{word: 257 + number for number, word in enumerate(words)}}
     places |= {mark: tokens.index(mark) for mark in (*marks, *tags)}
-    followers = {places[first]: places[then] for chain in chains for first, then in zip(chain, chain[1:], strict=False)}
+    followers = {places[first]: places[then] for chain in chains for first, then in itertools.pairwise(chain)}
     size = len(tokens)
     metadata: dict[str, object] = {
         "general.architecture": "llama",
@@ -78,7 +81,7 @@ def chained_model(folder: Path, chains: Sequence[tuple[str, ...]] = CHAINS, **mo
         "tokenizer.ggml.bos_token_id": places[START],
         "tokenizer.ggml.eos_token_id": places[END],
         "tokenizer.chat_template": TEMPLATE,
-        **more,
+        **(more or {}),
     }
     path = folder / "chained.gguf"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,10 @@ def main() -> None:
     parameters.ui = False
     parameters.offline = True
     parameters.warmup = False
-    server = xllamacpp.Server(parameters)  # returns when the model is loaded; its log names the port
+    try:
+        server = xllamacpp.Server(parameters)  # returns when the model is loaded; its log names the port
+    except RuntimeError as error:
+        sys.exit(str(error))  # the log says more
     while server is not None:
         signal.pause()
 
