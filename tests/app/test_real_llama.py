@@ -16,7 +16,7 @@ from tests.app.local_stage import wait_for_end
 from tests.app.stage import House, config, heard_until, house
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import PonderError
-from tui.domain.events import MessageCompleted, Streamed, TurnFailed, TurnFinished
+from tui.domain.events import MessageCompleted, Notice, Streamed, TurnFailed, TurnFinished
 from tui.domain.messages import Message, Role
 from tui.domain.stream import ThinkingDelta
 
@@ -72,8 +72,11 @@ async def test_three_turns_with_thinking_and_a_tool_and_every_count_is_exact(tmp
 
 async def test_it_answers_with_its_thinking_and_without(tmp_path: Path) -> None:
     async with asking(tmp_path) as h:
+        heard = await h.say("How much is it?")
+        assert [event for event in heard if isinstance(event, Notice)] == []
         (answer,) = await answers(h)
         assert parts(answer) == ("Three and four", "Seven it is", [])
+        assert answer.answered_by is None
         await h.services.models.set_model("none")
         (answer,) = await answers(h)
         assert parts(answer) == ("", "Quietly", [])

@@ -79,6 +79,8 @@ class Handler(BaseHTTPRequestHandler):
         for number, word in enumerate(str(self.script.get("says", "Hello from here.")).split(" ")):
             if number == self.script.get("dies_after"):
                 _die(signal.SIGSEGV)
+            if number == self.script.get("hangs_after"):
+                threading.Event().wait()
             self._delta({"content": f" {word}" if number else word})
         usage = {"prompt_tokens": _prompt_tokens(body), "completion_tokens": 7, "total_tokens": 7}
         self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
@@ -129,8 +131,8 @@ def main() -> None:
         sys.exit(f"0.00.019.978 E llama_model_load: error loading model: {line}")
     if (number := script.get("signal")) is not None:
         _die(number)
-    if script.get("loads_forever"):
-        threading.Event().wait()
+    while "waits_for" in script and not path.with_name(script["waits_for"]).exists():
+        threading.Event().wait(0.02)
     Handler.script = script
     server = ThreadingHTTPServer((asked.host, int(asked.port)), Handler)
     server.daemon_threads = True

@@ -134,7 +134,7 @@ class ProviderBackend:
                         async with aclosing(self._attempt(target, provider, request, key)) as batches:
                             async for batch in batches:
                                 received_any = True
-                                yield batch
+                                yield _unnamed(batch) if target.provider.starts_models else batch
                         return
                     except ProviderError as error:
                         alternative = (
@@ -300,6 +300,11 @@ class ProviderBackend:
 
 def _no_local_servers() -> LocalServers:
     raise ProviderError(ErrorKind.UNSUPPORTED, "Models on this machine cannot be run here.", retryable=False)
+
+
+def _unnamed(batch: Sequence[StreamEvent]) -> Sequence[StreamEvent]:
+    """The events without the name of the model, which is the path of its file."""
+    return [replace(event, model=None) if isinstance(event, ResponseStarted) else event for event in batch]
 
 
 def _suspect_thinking(error: ProviderError, target: Target, request: ChatRequest) -> None:

@@ -26,8 +26,6 @@ from tui.providers.local.server_questions import is_busy, is_healthy, properties
 
 WHILE_LOADING_S = 0.05
 WHILE_READY_S = 0.5
-FIRST_HOLDER_S = 10.0
-"""How long to wait for the window that started this."""
 END_S = 3.0
 """How long the server may take to end before it is killed."""
 LONGEST_LOG = 4_000_000
@@ -58,8 +56,6 @@ class Keeper:
         self._wanted = wanted
         self._folder = ServerFolder(Path(wanted.folder))
         key = secrets.token_urlsafe(32)
-        self._began = time.monotonic()
-        self._was_held = False
         self._server = self._start(key)
         self._state = ServerState(
             stage=Stage.LOADING, model=wanted.model, keeper=os.getpid(), process=self._server.pid, key=key
@@ -115,8 +111,7 @@ class Keeper:
     def _is_unneeded(self) -> bool:
         uses = self._folder.last_uses()
         if not uses:
-            return self._was_held or time.monotonic() - self._began > FIRST_HOLDER_S
-        self._was_held = True
+            return True  # the window that started this had claimed it before
         idle_s, state = self._wanted.idle_s, self._state
         if not idle_s or state.stage is Stage.LOADING or time.time() - max(uses) <= idle_s:
             return False
