@@ -373,6 +373,24 @@ async def test_a_long_session_is_exported_without_being_held_in_memory(
     )
 
 
+async def test_a_page_has_formulas_as_mathml_and_markdown_has_their_source(stage: Stage) -> None:
+    words = (
+        "It costs $5 and $6, and $x<1$ or $\\weird{<}$.\n\n\\[\n\\frac{a}{b}\n\\]\n\n"
+        "| $|x|$ | b |\n|---|---|\n| 1 | $y$ |\n\n```math\nz\n```\n\n```python\n$q$\n```"
+    )
+    await stage.keep("s", a_turn(1, "Go", words))
+    page = await stage.library.export("s", "html", "answers")
+    assert page.count("<math") == 5
+    assert page.count('<math display="block">') == 2
+    assert "<mi>x</mi><mo>&lt;</mo><mn>1</mn>" in page
+    assert "<mfrac><mi>a</mi><mi>b</mi></mfrac>" in page
+    assert "It costs $5 and $6, and " in page
+    assert "<code>$\\weird{&lt;}$</code>" in page
+    assert "$q$" in page
+    assert "<script" not in page
+    assert words in await stage.library.export("s", "md", "answers")
+
+
 @pytest.mark.parametrize("form", ["md", "json", "html"])
 async def test_an_export_to_a_file_says_the_same_and_is_for_the_user_only(
     stage: Stage, tmp_path: Path, form: Literal["md", "json", "html"]

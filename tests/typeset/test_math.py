@@ -138,7 +138,10 @@ PARTS = st.one_of(
 )
 
 
-@given(st.lists(PARTS, max_size=12).map("".join), st.integers(8, 120))
+PARTS_OF_FORMULAS = st.lists(PARTS, max_size=12).map("".join)
+
+
+@given(PARTS_OF_FORMULAS, st.integers(8, 120))
 def test_no_formula_whatsoever_raises(source: str, width: int) -> None:
     drawing = set_display(f"$${source}$$", width_of, width)
     if drawing is not None:

@@ -29,7 +29,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
 
 PREVIEW_LENGTH = 2_000
-_MARKUP = re.compile(r"[*_`<>\[\]&\\|\r\0]|^[ \t#+=~-]|[ \t]$|^\d", re.MULTILINE)
+_MARKUP = re.compile(r"[*_`<>\[\]&\\|$\r\0]|^[ \t#+=~-]|[ \t]$|^\d", re.MULTILINE)
 """Characters that may be markup; text without them consists of plain paragraphs."""
 _GAP = re.compile(r"\n{2,}")
 INTERRUPTED = "*(interrupted before an answer came)*"
@@ -104,9 +104,9 @@ def markdown(shown: ExportedSession, parts: ExportParts) -> Iterator[str]:
 
 def html(shown: ExportedSession, parts: ExportParts) -> Iterator[str]:
     """Render the active path as a page without scripts or external resources, in chunks."""
-    from markdown_it import MarkdownIt  # Imported here because only exports need it.
+    from tui.store.export_html import renderer  # Imported here because only these exports need it.
 
-    renderer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    render = renderer()
     title = html_entities.escape(one_line(shown.conceal(shown.title), 200) or "Untitled")
     head, _, foot = _PAGE.partition("{body}")
     yield head.replace("{title}", title)
@@ -114,7 +114,7 @@ def html(shown: ExportedSession, parts: ExportParts) -> Iterator[str]:
     for group in _groups(shown, parts):
         yield f'{between}<section class="{group.kind}"><h2>{html_entities.escape(group.label)}</h2>'
         for section in group.sections:
-            yield _html_section(section, renderer.render)
+            yield _html_section(section, render)
         yield "</section>"
         between = "\n"
     yield foot

@@ -6,6 +6,7 @@ import logging
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
+from html import escape
 from itertools import accumulate
 
 from tui.typeset.drawing import Drawing, Measure, Span
@@ -46,6 +47,22 @@ def set_line(source: str) -> str | None:
     except Exception:  # an error here must not hide a formula: its source is shown
         LOG.exception("a formula could not be set")
         return None
+
+
+def set_mathml(source: str, *, is_display: bool) -> str | None:
+    """The formula for a page, with its source as an annotation; None if it cannot be set."""
+    from tui.typeset.math.mathml import element  # only exports need it
+
+    try:
+        drawn = element(read(source))
+    except CannotSetError:
+        return None
+    except Exception:  # an error here must not hide a formula: its source is shown
+        LOG.exception("a formula could not be set")
+        return None
+    display = ' display="block"' if is_display else ""
+    annotation = f'<annotation encoding="application/x-tex">{escape(source)}</annotation>'
+    return f"<math{display}><semantics>{drawn}{annotation}</semantics></math>"
 
 
 def _drawing(found: Box, measure: Measure) -> Drawing:
@@ -110,4 +127,4 @@ def _cut(places: dict[int, str], start: int, end: int) -> int:
     return relations[-1] if relations and relations[-1] > start + (within[-1] - start) // 2 else within[-1]
 
 
-__all__ = ["grids", "set_display", "set_line"]
+__all__ = ["grids", "set_display", "set_line", "set_mathml"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from tui.domain.fast_dataclass import dataclass
-from tui.ui.markdown.formulas import MOST_LINES, display_closer
+from tui.typeset.math.in_markdown import MOST_LINES, display_closer
 
 SOFT_LIMIT = 4_000
 """Characters after which an unbroken chunk is cut: the most that one frame may have to parse again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from unicodedata import normalize
 
+from tui.typeset.math.in_markdown import MATH_FENCE
 from tui.ui.markdown.chunks import Chunk
 from tui.ui.markdown.row_breaks import cut_row, wrap_code
 from tui.ui.markdown.runs import Line, Look, Run, line_width, width_of, wrap
@@ -14,8 +15,6 @@ INDENT = 4
 LEAST_INDENT = 2
 UNBROKEN = 100_000
 """Columns in which no display is broken."""
-MATH_FENCE = "math"
-"""The language of a code block that is a display."""
 
 
 def is_display(chunk: Chunk) -> bool:

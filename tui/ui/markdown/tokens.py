@@ -9,10 +9,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tui.domain.fast_dataclass import dataclass
-from tui.ui.markdown.formulas import GROWING, add_formulas, hide_bars, show_bars
+from tui.typeset.math.in_markdown import GROWING, MATH_FENCE, add_formulas, hide_bars, show_bars
 from tui.ui.markdown.inline_marks import NOTES, add_inline_marks
 from tui.ui.markdown.runs import Line, Look, Run
-from tui.ui.markdown.set_formulas import MATH_FENCE, formula_runs
+from tui.ui.markdown.set_formulas import formula_runs
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -22,6 +22,8 @@ GROWING = "growing"
 """Key of the parser's environment: the source parsed so far if more may follow, else absent."""
 HIDDEN_BAR = "\ufdd0"
 """Replaces ``|`` inside a formula while cells are separated. It is a noncharacter, so no text contains it."""
+MATH_FENCE = "math"
+"""The language of a code block that is a display."""
 MOST_LINES = 64
 """Most lines of one display formula."""
 MOST_OPEN = 300
