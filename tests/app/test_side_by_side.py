@@ -164,6 +164,26 @@ async def test_a_yes_for_the_session_holds_for_no_other(tmp_path: Path) -> None:
                 h.current.session_of("no such session")
 
 
+async def test_the_time_limit_of_a_call_is_that_of_its_own_session(tmp_path: Path) -> None:
+    async with SideServer() as server:
+        config(tmp_path, server.config(TOOLS))
+        async with house(tmp_path, model=None, stored_in="file", tools=True) as h:
+            await h.services.settings.assign("tools.timeout", "3")
+            first = await submit(h, "alpha begins")
+            await later(h, lambda: server.asked("alpha") == 1)
+            await h.services.chat.new_session()
+            await h.services.settings.assign("tools.timeout", "120")
+            server.call("alpha", "shell", command="sleep 607.7", timeout=600)
+            await later(h, lambda: bool(h.current.session_of(first).view().approvals))
+            asked = h.current.session_of(first).view().approvals[0]
+            await h.services.chat.answer_approval(asked.call_id, "once", first)
+            await later(h, lambda: server.asked("alpha") == 2)
+            server.say("alpha", "It took too long.")
+            server.finish("alpha")
+            await later(h, lambda: not h.services.sessions.working())
+            assert "it ran longer than 1 s" in str(await h.services.library.turns(first))
+
+
 def on_screen(s: Screen) -> SessionView:
     view = s.app.chat.view()
     assert view is not None

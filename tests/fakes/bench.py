@@ -43,8 +43,15 @@ class ScriptedUser:
     def settle(self, call: ToolCallBlock) -> None:
         """This user answers at once: no question is ever open."""
 
-    def run(self, *, tainted: bool = False) -> ToolRun:
-        return ToolRun(ask=self.ask, settle=self.settle, progress=self.progress.append, tainted=tainted)
+    def run(self, *, tainted: bool = False, session: str = "", limit_s: float | None = None) -> ToolRun:
+        return ToolRun(
+            ask=self.ask,
+            settle=self.settle,
+            progress=self.progress.append,
+            tainted=tainted,
+            session=session,
+            limit_s=limit_s,
+        )
 
 
 @dataclass
@@ -56,13 +63,15 @@ class Bench:
     user: ScriptedUser
     permissions_file: Path
     ids: itertools.count[int] = field(default_factory=itertools.count)
+    session: str = ""
+    limit_s: float | None = None
 
     async def call(self, tool: str, *answers: str, tainted: bool = False, **arguments: object) -> ToolResultBlock:
         """Run a call; the user says ``answers``."""
         self.user.answers = list(answers)
         self.user.asked = []
         block = ToolCallBlock(call_id=f"c{next(self.ids)}", name=tool, arguments=json.dumps(arguments))
-        return await self.toolbox.run(block, self.user.run(tainted=tainted))
+        return await self.toolbox.run(block, self.user.run(tainted=tainted, session=self.session, limit_s=self.limit_s))
 
     def write(self, name: str, text: str | bytes) -> Path:
         path = self.folder / name
@@ -77,7 +86,6 @@ def open_bench(
     policy: Policy | None = None,
     permissions: Mapping[str, object] | None = None,
     mcp: Mapping[str, object] | None = None,
-    limit_s: float | None = None,
     environment: Mapping[str, str] | None = None,
     outputs: Path | None = None,
     home: Path | None = None,
@@ -102,7 +110,6 @@ def open_bench(
             permissions=permissions or {},
             mcp=mcp or {},
             policy=policy or Policy(),
-            call_limit_s=lambda: limit_s,
             outputs=outputs,
             redact=redact,
             kernel=this_kernel if kernel is None else lambda: kernel,

@@ -135,6 +135,22 @@ async def test_a_file_that_changed_since_it_was_read_is_refused_with_what_change
     assert path.read_text() == "1\n2\nthree\n"
 
 
+async def test_what_one_session_saw_is_unknown_to_another(bench: Bench) -> None:
+    bench.write("a.txt", "one\ntwo\n")
+    bench.session = "first"
+    await bench.call("read_file", path="a.txt")
+    bench.session = "second"
+    good, text = outcome(await bench.call("write_file", path="a.txt", content="new\n"))
+    assert (good, text) == (False, "`a.txt` exists: read it with read_file before you replace it.")
+    good, _ = outcome(await bench.call("edit_file", "once", path="a.txt", old_text="two", new_text="three"))
+    assert good
+    bench.session = "first"
+    good, text = outcome(await bench.call("edit_file", "once", path="a.txt", old_text="one", new_text="zero"))
+    assert not good
+    assert "`a.txt` changed since you read it" in text
+    assert "+three" in text
+
+
 async def test_a_file_that_was_only_touched_has_not_changed(bench: Bench) -> None:
     path = bench.write("a.txt", "one")
     await bench.call("read_file", path="a.txt")

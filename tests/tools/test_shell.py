@@ -146,7 +146,8 @@ async def test_a_timeout_keeps_what_was_said_and_tells_the_model(bench: Bench) -
 
 
 async def test_a_limit_from_outside_is_met_with_the_output_in_hand(tmp_path: Path) -> None:
-    bench = open_bench(tmp_path, limit_s=3.0)
+    bench = open_bench(tmp_path)
+    bench.limit_s = 3.0
     good, text = await _run(bench, "echo begun; sleep 605.7", timeout=600)
     assert (good, text) == (False, "begun\n(killed with its child processes: it ran longer than 1 s)")
 

@@ -191,4 +191,4 @@ async def test_a_tool_with_a_fault_of_its_own_raises_and_the_engine_answers_for_
     broken = replace(listing, arguments=_Nothing)
     bench.toolbox.tools = {**bench.toolbox.tools, "list_dir": broken}
     with pytest.raises(TypeError):
-        await bench.toolbox.run(ToolCallBlock(call_id="c", name="list_dir", arguments="{}"), None)  # type: ignore[arg-type]
+        await bench.toolbox.run(ToolCallBlock(call_id="c", name="list_dir", arguments="{}"), bench.user.run())

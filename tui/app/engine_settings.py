@@ -82,11 +82,6 @@ def network_limits(layers: Layers) -> RequestLimits:
     return replace(limits, header_s=header_s, private_header_s=header_s)
 
 
-def call_limit_s(layers: Layers) -> float | None:
-    """The time limit of a tool call in seconds; None if there is none."""
-    return _seconds(layers, "tools.timeout") or None
-
-
 def _seconds(layers: Layers, key: str) -> float:
     value = layers.value(key)
     assert isinstance(value, int | float)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.engine_settings import call_limit_s, network_limits
+from tui.app.engine_settings import network_limits
 from tui.app.launch_options import LaunchOptions
 from tui.app.local_models import LocalModels
 from tui.app.program import Program, SettingsInForce
@@ -71,14 +71,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
     calibration = CalibrationFile(paths.state / "calibration.json")
     token_meter = TokenMeter(calibration.read(), calibration.update)
     in_force = SettingsInForce(layers)
-    toolbox = open_tools(
-        paths,
-        config,
-        options,
-        environment,
-        _redact_for_tools(keys.redactor, catalog, environment),
-        call_limit_s=lambda: call_limit_s(in_force.layers),
-    )
+    toolbox = open_tools(paths, config, options, environment, _redact_for_tools(keys.redactor, catalog, environment))
     planner = Planner(catalog, token_meter, keys.account)
     local_models = LocalModels(paths, environment, lambda: in_force.layers, planner.change_catalog)
     return Program(
@@ -155,7 +148,6 @@ def open_tools(
     options: LaunchOptions,
     environment: Mapping[str, str],
     redact: Callable[[str], str],
-    call_limit_s: Callable[[], float | None],
 ) -> LazyToolbox | Toolbox:
     """Open the toolbox: lazily for built-in tools only, at once if rules or MCP servers are configured.
 
@@ -180,7 +172,6 @@ def open_tools(
                     allow=tuple(options.allow),
                     rules_are_known=config.rules_are_known,
                 ),
-                call_limit_s=call_limit_s,
                 redact=redact,
                 proxy_for=lambda url: proxy_of(url, environment),
                 outputs=paths.state / "tool-output",

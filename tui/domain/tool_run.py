@@ -29,5 +29,7 @@ class ToolRun:
     """Untrusted content entered this conversation: network access and writes always ask."""
     session: str = ""
     """The session of the call: what the user allows for a session holds for no other."""
+    limit_s: float | None = None
+    """The engine's limit for the call; None is no limit."""
     private: bool = False
     """Nothing of the conversation may reach the disk."""

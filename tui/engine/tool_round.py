@@ -168,6 +168,7 @@ class ToolRound:
                     progress=lambda text: turn.publish(ToolProgressed(turn.id, call.call_id, turn.ports.conceal(text))),
                     tainted=self.tainted,
                     session=turn.conversation.session,
+                    limit_s=limit_s,
                     private=turn.ports.private,
                 )
                 called = replace(call, arguments=call.arguments.strip() or "{}")

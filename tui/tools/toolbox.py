@@ -6,6 +6,7 @@ import fnmatch
 import json
 import re
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -34,6 +35,8 @@ from tui.tools.sandbox.sandbox import Kernel, Sandbox, this_kernel
 from tui.tools.tool import Job, Outcome, Prepared, Tool, text_outcome
 
 BUILT_IN = "built in"
+SESSIONS_KEPT = 50
+"""Sessions whose files are remembered; an older one has to read again what it wants to replace."""
 
 
 @dataclass(slots=True)
@@ -41,11 +44,14 @@ class Toolbox:
     """Implements the engine's ``Toolbox``."""
 
     tools: Mapping[str, Tool]
+    file_tools: Callable[[], Sequence[Tool]]
+    """Makes the tools that remember which files they saw: each session has its own."""
     permissions: Permissions
     mcp: McpServers
     redact: Callable[[str], str]
     """Removes known secrets from what the model gets."""
     disabled: set[str] = field(default_factory=set)
+    _of_sessions: OrderedDict[str, Mapping[str, Tool]] = field(default_factory=OrderedDict)
 
     @property
     def problems(self) -> Sequence[PonderError]:
@@ -61,7 +67,7 @@ class Toolbox:
         try:
             if call.name in self.disabled:
                 raise ToolError(f"The tool `{call.name}` is disabled.")
-            prepared = await self._prepared(call)
+            prepared = await self._prepared(call, run.session)
             job = Job(call, run, self.permissions, self.redact)
             for intent in prepared.intents:
                 await job.permit(intent)
@@ -119,12 +125,22 @@ class Toolbox:
     def _access(self, name: str) -> Access:
         return self.tools[name].access if name in self.tools else Access.MCP
 
-    async def _prepared(self, call: ToolCallBlock) -> Prepared:
+    async def _prepared(self, call: ToolCallBlock, session: str) -> Prepared:
         arguments = _parsed(call.arguments)
-        tool = self.tools.get(call.name)
+        tool = self._of_session(session).get(call.name) or self.tools.get(call.name)
         if tool is None:
             return await self.mcp.prepare(call.name, arguments)
         return await tool.prepare(_checked(tool, arguments))
+
+    def _of_session(self, session: str) -> Mapping[str, Tool]:
+        """The tools of this session alone."""
+        tools = self._of_sessions.get(session)
+        if tools is None:
+            tools = self._of_sessions[session] = {tool.name: tool for tool in self.file_tools()}
+        self._of_sessions.move_to_end(session)
+        while len(self._of_sessions) > SESSIONS_KEPT:
+            self._of_sessions.popitem(last=False)
+        return tools
 
     def _result(self, call: ToolCallBlock, outcome: Outcome) -> ToolResultBlock:
         content: list[TextBlock | ImageBlock] = [
@@ -178,10 +194,6 @@ def _as_it_is(text: str) -> str:
     return text
 
 
-def _no_limit() -> float | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolEnvironment:
     """What the tools need from the program."""
@@ -198,8 +210,6 @@ class ToolEnvironment:
     mcp: Mapping[str, object] = field(default_factory=dict)
     """``[mcp]`` of config.toml."""
     policy: Policy = field(default_factory=Policy)
-    call_limit_s: Callable[[], float | None] = _no_limit
-    """The engine's time limit for a call in seconds (``tools.timeout``)."""
     redact: Callable[[str], str] = _as_it_is
     proxy_for: ProxyFor = no_proxy
     """Returns the proxy for the URL of a page."""
@@ -225,15 +235,20 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
     )
     rules = dict(context.permissions)
     environment = child_environment(context.environment, _names(rules.pop("environment", ())))
-    seen = SeenFiles()
+
+    def file_tools() -> tuple[ReadFile, WriteFile, EditFile]:
+        seen = SeenFiles()
+        return ReadFile(workspace, seen), WriteFile(workspace, seen), EditFile(workspace, seen)
+
+    read_file, write_file, edit_file = file_tools()
     tools: tuple[Tool, ...] = (
-        ReadFile(workspace, seen),
+        read_file,
         ListDir(workspace),
         Glob(workspace),
         Grep(workspace, environment, find_ripgrep(environment, folder)),
-        WriteFile(workspace, seen),
-        EditFile(workspace, seen),
-        Shell(workspace, environment, context.call_limit_s, sandbox, context.outputs, context.redact),
+        write_file,
+        edit_file,
+        Shell(workspace, environment, sandbox, context.outputs, context.redact),
         FetchUrl(proxy_for=context.proxy_for),
     )
     permissions = open_permissions(
@@ -244,6 +259,7 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
     permissions.report_unknown_tools(tool.name for tool in tools)
     return Toolbox(
         tools={tool.name: tool for tool in tools},
+        file_tools=file_tools,
         permissions=permissions,
         mcp=open_servers(servers, folder, context.proxy_for),
         redact=context.redact,

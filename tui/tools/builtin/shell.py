@@ -51,8 +51,6 @@ class Shell:
 
     workspace: Workspace
     environment: Mapping[str, str]
-    limit_s: Callable[[], float | None]
-    """Returns the engine's limit for a call; None is no limit."""
     sandbox: Sandbox
     """Runs commands that were allowed by a rule."""
     outputs: Path | None = None
@@ -170,7 +168,7 @@ class Shell:
     def _command(
         self, arguments: ShellArguments, argv: tuple[str, ...], job: Job, environment: Mapping[str, str] | None = None
     ) -> Command:
-        limit = self.limit_s()
+        limit = job.run.limit_s
         seconds = float(arguments.timeout)
         if limit is not None:
             seconds = min(seconds, max(limit - BEFORE_THE_ENGINE_S, 1.0))
