@@ -21,9 +21,10 @@ from typing import TypeVar
 from bench.words import code, prose
 from tui.ui.markdown.document import Document
 from tui.ui.terminal.gc_schedule import GcSchedule
-from tui.ui.transcript.blocks import Answer, Fold, Prompt, Renderable, Thinking
+from tui.ui.transcript.blocks import Answer, Fold, Prompt, Renderable
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import Section, Speaker
+from tui.ui.transcript.thinking import Thinking
 
 N = TypeVar("N", int, float)
 LIMITS = {"block_ms": 100, "scroll_ms": 50}

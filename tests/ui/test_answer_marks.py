@@ -12,7 +12,7 @@ from tests.ui import scenes
 from tests.ui.stage import compare_snapshot, on_stage, screen_text, until
 from tui.domain.search_terms import SearchTerms
 from tui.ui.app import PonderApp
-from tui.ui.markdown.document import Document, lay_markdown
+from tui.ui.markdown.document import Document, code_blocks, lay_markdown
 from tui.ui.markdown.runs import Line, Run, line_width, plain
 from tui.ui.transcript.section import MARGIN
 
@@ -198,8 +198,8 @@ def test_every_row_of_code_knows_its_block() -> None:
         if code is not None and found[-1:] != [code]:
             found.append(code)
     assert found == ["dropdb test", CODE, "run();"]
-    assert document.code_blocks() == [*found, "x = 1"]
-    document.fold_all()
+    assert code_blocks(document.chunks) == [*found, "x = 1"]
+    document.folds.toggle_all()
     document.height(77)
     assert "x = 1" in {document.code_at(number) for number in range(document.height(77))}
 

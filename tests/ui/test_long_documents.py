@@ -18,12 +18,13 @@ from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.chunk_store import KEPT, ChunkStore, SharedText
 from tui.ui.markdown.chunks import Splitter
-from tui.ui.markdown.document import Document
+from tui.ui.markdown.document import Document, code_blocks
 from tui.ui.markdown.runs import Line, plain
-from tui.ui.transcript.blocks import Answer, Fold, Prompt, Thinking
+from tui.ui.transcript.blocks import Answer, Fold, Prompt
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.search_hits import hits_in, reveal
 from tui.ui.transcript.section import Section, Speaker
+from tui.ui.transcript.thinking import Thinking
 
 BLOCKS = {
     "a paragraph": "Some **bold** words, a [link](http://e.org/x) and `code`, again and again. " * 9,
@@ -170,7 +171,7 @@ def test_of_a_long_text_little_is_laid_out_to_show_its_end_or_any_place_in_it() 
 def test_code_is_copied_whole_however_it_was_cut() -> None:
     blocks = ["\n".join(f"line {n}" for n in range(200)), "x" * 9_000 + "\nend", "", "a\n\nb"]
     text = "\n\n".join(f"```\n{block}\n```" for block in blocks)
-    assert Document(text, closed=True).code_blocks() == blocks
+    assert code_blocks(Document(text, closed=True).chunks) == blocks
 
 
 async def test_what_is_selected_stays_selected_when_what_is_above_turns_out_taller() -> None:

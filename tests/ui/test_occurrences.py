@@ -10,7 +10,8 @@ from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.registry import View
 from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import plain, width_of
-from tui.ui.transcript.blocks import Answer, Fold, Thinking
+from tui.ui.transcript.blocks import Answer, Fold
+from tui.ui.transcript.thinking import Thinking
 
 WORDS = st.sampled_from(
     ["needle", "the", "hay", "**needle**", "needle,", "nee**dle**", "`needle`", "é漢", "👨‍👩‍👧", "long" * 9]

@@ -28,8 +28,9 @@ from tui.domain.events import (
 from tui.domain.messages import Turn
 from tui.domain.stream import BlockFinished, BlockStarted, ToolArgsDelta
 from tui.ui.app import PonderApp
-from tui.ui.transcript.blocks import Fold, Thinking
+from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.section import block_text
+from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall
 
 LONG = "\n\n".join(f"Thought number {number}." for number in range(30))

@@ -44,6 +44,8 @@ class View(StrEnum):
     APPROVAL = "approval"
     """``argument`` is the id of the call."""
     FIND = "find"
+    OUTLINE = "outline"
+    """``argument`` is "thinking", or "" for what is under the cursor."""
     HISTORY = "history"
     TEXT = "text"
     """``argument`` is a title, a newline, and markdown."""

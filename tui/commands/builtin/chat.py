@@ -188,6 +188,16 @@ async def _find(context: CommandContext, argument: str) -> None:
     await context.screen.show(View.FIND, argument)
 
 
+async def _outline(context: CommandContext, argument: str) -> None:
+    if argument not in ("", "thinking"):
+        raise UsageError(f"`/outline` does not know `{argument}`.", advice="It knows thinking.")
+    await context.screen.show(View.OUTLINE, argument)
+
+
+def _outlines(_: CommandContext, typed: str) -> Iterable[str]:
+    return ["thinking"] if "thinking".startswith(typed.lower()) else []
+
+
 COMMANDS = (
     Command(
         id="chat.stop",
@@ -389,6 +399,18 @@ COMMANDS = (
         group=Group.CHAT,
         run=_history,
         keys=("ctrl+r",),
+    ),
+    Command(
+        id="view.outline",
+        slash="outline",
+        title="Outline",
+        help="List prompts and headings to jump to; on thinking, where it turns, with durations.",
+        group=Group.VIEW,
+        run=_outline,
+        argument=Argument(usage="[thinking]", complete=_outlines),
+        keys=("o",),
+        scope=CommandScope.TRANSCRIPT,
+        example="/outline thinking",
     ),
     Command(
         id="view.find",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tui.domain.events import ApprovalAsked
     from tui.domain.listing import SessionInfo
     from tui.ui.app import PonderApp
+    from tui.ui.transcript.blocks import Renderable
 
 
 async def open_view(app: PonderApp, view: View, argument: str) -> None:
@@ -32,6 +33,8 @@ async def open_view(app: PonderApp, view: View, argument: str) -> None:
             _history(app)
         case View.THEMES:
             _themes(app)
+        case View.OUTLINE:
+            _outline(app, only_thinking=argument == "thinking")
         case View.APPROVAL:
             _approval(app, argument)
         case View.TREE | View.BRANCHES | View.ASK | View.ASIDE:
@@ -185,6 +188,43 @@ def _history(app: PonderApp) -> None:
             app.chat.composer.focus()
 
     app.push_screen(HistorySearch(app.chat.composer.past.prompts), chosen)
+
+
+def _outline(app: PonderApp, *, only_thinking: bool) -> None:
+    from tui.domain.errors import UsageError
+    from tui.ui.dialogs.outline import (
+        Outline,
+        Place,
+        here_in,
+        last_thinking,
+        places_of,
+        places_of_thinking,
+        position_in,
+    )
+    from tui.ui.markdown.occurrences import Occurrence
+    from tui.ui.transcript.search_hits import bring_into_view
+
+    transcript = app.chat.transcript
+    at = last_thinking(transcript.column) if only_thinking else position_in(transcript)
+    places = places_of_thinking(transcript.column, at) if at is not None else []
+    here = 0
+    if not places and not only_thinking:
+        places = places_of(transcript.column)
+        here = here_in(places, at or (0, 0))
+    if not places:
+        raise UsageError("There is no thinking to list." if only_thinking else "There is nothing to list yet.")
+
+    def chosen(place: Place | None) -> None:
+        if place is None:
+            return
+
+        def find(block: Renderable, width: int) -> Occurrence:
+            return block.find_entry(place.entry, width) if place.entry is not None else Occurrence(0)
+
+        transcript.focus()
+        bring_into_view(transcript, place.section, place.block, find)
+
+    app.push_screen(Outline(places, here), chosen)
 
 
 def _themes(app: PonderApp) -> None:

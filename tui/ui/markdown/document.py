@@ -18,12 +18,13 @@ from tui.ui.markdown.chunks import Chunk, Splitter
 from tui.ui.markdown.folds import Folds
 from tui.ui.markdown.footnotes import Footnote, FootnoteRows, raised
 from tui.ui.markdown.layout import codes_in, is_code, is_code_head, lay, lay_code, lay_footnote, lay_summary
-from tui.ui.markdown.lazy_blocks import CodeParts, LazyBlocks
+from tui.ui.markdown.lazy_blocks import CodeParts, LazyBlocks, too_dense
 from tui.ui.markdown.lazy_lines import LazyLines, LinePosition
 from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences
+from tui.ui.markdown.outline import OutlineEntry
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.markdown.tables import GrowingTable, lay_table
-from tui.ui.markdown.tokens import Table
+from tui.ui.markdown.tokens import Table, parse
 
 EAGER = 4_000
 """Texts up to this many characters are laid out as a whole, so that no height is ever guessed."""
@@ -76,7 +77,7 @@ class Document:
         self._lazy_lines = LazyLines(_laid_by(weakref.ref(self)))
         self._width = 0
         self._size = 0
-        self._folds = Folds(toggled if toggled is not None else set())
+        self.folds = Folds(toggled if toggled is not None else set(), _changed_in(weakref.ref(self)))
         self._footnotes = FootnoteRows()
         self._open_count = 0
         """Lines of the open end, above the footnotes."""
@@ -141,17 +142,11 @@ class Document:
         self._add(self._splitter.finish())
         self._tail = None
 
-    def code_blocks(self) -> list[str]:
-        """The code blocks so far, for copying; those in lists and quotes as well."""
-        found: list[str] = []
-        for index, chunk in enumerate(self._chunks):
-            if chunk.fence is None:
-                found.extend(codes_in(self._lazy_blocks.nodes(index)) if may_hold_code(chunk) else ())
-            elif chunk.part:
-                found[-1] += chunk.source if chunk.glued else "\n" + chunk.source
-            else:
-                found.append(chunk.source)
-        return found
+    @property
+    def chunks(self) -> list[Chunk]:
+        """All chunks, with the open end."""
+        end = self._splitter.open_end()
+        return [*self._chunks, *([end] if end is not None else ())]
 
     def code_at(self, number: int) -> str | None:
         """The code block that contains a line; None if the line is not code."""
@@ -225,9 +220,7 @@ class Document:
             if number >= count:
                 number -= count
                 continue
-            for fold in chunk.inside:
-                if not self._folds.is_open(fold):
-                    self._toggle(fold)
+            self.folds.uncover(chunk)
             start, lines = self._lazy_lines.start_of(index), self._lazy_lines.part(index)
             if chunk.label:
                 begin, end = self._footnotes.span(index)
@@ -242,12 +235,18 @@ class Document:
         found = occurrences(terms, self._open_lines()[: self._open_count])
         return found[min(number, len(found) - 1)].moved(self._lazy_lines.total) if found else Occurrence(0)
 
-    # Folding
+    def find_entry(self, entry: OutlineEntry) -> Occurrence:
+        """The place of an entry of the outline; parts that are folded away are opened for it."""
+        terms = SearchTerms(entry.title)
+        if entry.chunk >= len(self._chunks):
+            start, lines = self._lazy_lines.total, self._open_lines()[: self._open_count]
+        else:
+            self.folds.uncover(self._chunks[entry.chunk])
+            start, lines = self._lazy_lines.start_of(entry.chunk), self._lazy_lines.part(entry.chunk)
+        found = occurrences(terms, lines)
+        return found[min(entry.number, len(found) - 1)].moved(start) if found else Occurrence(start)
 
-    @property
-    def has_folds(self) -> bool:
-        """Whether the user can fold parts of it away."""
-        return len(self._folds) > 0
+    # Folding
 
     def fold_at(self, number: int) -> bool:
         """Open or close the part whose summary is on this line; False if it is another line."""
@@ -257,33 +256,20 @@ class Document:
         fold = self._chunks[index].fold
         if fold is None or not self.line(number):
             return False
-        self._toggle(fold)
+        self.folds.toggle(fold)
         return True
-
-    def fold_all(self) -> None:
-        """Open everything that is folded away, or close everything if nothing is."""
-        are_open = self._folds.all_open()
-        for fold in range(len(self._folds)):
-            if self._folds.is_open(fold) == are_open:
-                self._toggle(fold)
-
-    def _toggle(self, fold: int) -> None:
-        for index in self._folds.toggle(fold):
-            if self._width:
-                self._lazy_lines.forget(index, self._guess(self._chunks[index]))
-        self._tail = None
 
     # Chunks
 
     def _guess(self, chunk: Chunk) -> int:
-        return 0 if chunk.label or self._folds.hides(chunk) else guessed_height(chunk, self._width)
+        return 0 if chunk.label or self.folds.hides(chunk) else guessed_height(chunk, self._width)
 
     def _add(self, chunks: list[Chunk]) -> None:
         if not chunks:
             return
         first = len(self._chunks)
         renumbered = self._lazy_blocks.note(first, chunks)
-        self._folds.note(first, chunks)
+        self.folds.note(first, chunks)
         self._size += sum(len(chunk.source) for chunk in chunks)
         self._chunks.extend(chunks)
         if self._width:
@@ -297,9 +283,10 @@ class Document:
         self._table = None
         self._code.restart()
 
-    def _forget(self, indexes: Iterable[int]) -> None:
-        for index in indexes:
-            self._lazy_lines.forget(index)
+    def _forget(self, indexes: Iterable[int], *, guessing: bool = False) -> None:
+        """Lay chunks out again. They keep their heights until then, so that nothing moves, or get guessed ones."""
+        for index in indexes if self._width else ():
+            self._lazy_lines.forget(index, self._guess(self._chunks[index]) if guessing else None)
 
     def _ready_table(self, chunk: Chunk, index: int) -> list[Line] | None:
         """Reuse the lines of a table that was laid out as it arrived."""
@@ -307,14 +294,14 @@ class Document:
         if table is None or (table.head, table.part) != (chunk.head, chunk.part):
             return None
         rows = chunk.source.split("\n")[0 if chunk.part else 2 :]
-        if self._folds.hides(chunk):
+        if self.folds.hides(chunk):
             return None
         lines = table.lines(rows, "", self._lazy_blocks.links(index), self._lazy_blocks.notes)
         return reused(self._last_tail, self._placed(index, chunk, lines)) if lines else None
 
     def _lay(self, index: int) -> list[Line]:
         chunk = self._chunks[index]
-        if chunk.label or self._folds.hides(chunk):
+        if chunk.label or self.folds.hides(chunk):
             return []
         is_code = chunk.fence is not None
         laid = self._code.lines(index, room_for(chunk, self._width)) if is_code else self._words(index, chunk)
@@ -324,7 +311,7 @@ class Document:
     def _words(self, index: int, chunk: Chunk) -> list[Line]:
         nodes, room = self._lazy_blocks.nodes(index), room_for(chunk, self._width)
         if chunk.fold is not None:
-            return lay_summary(nodes, chunk.source, room, is_open=self._folds.is_open(chunk.fold))
+            return lay_summary(nodes, chunk.source, room, is_open=self.folds.is_open(chunk.fold))
         if chunk.head and len(nodes) == 1 and isinstance(nodes[0], Table):
             table, widths = nodes[0], self._lazy_blocks.table_widths(index, chunk.part)
             headless, sideways = chunk.part > 0, self._code.sideways
@@ -347,7 +334,7 @@ class Document:
         if self._tail is None:
             chunk, lines = self._splitter.open_end(), list[Line]()
             self._forget(self._lazy_blocks.note_open(chunk))
-            if chunk is not None and not chunk.label and not self._folds.hides(chunk):
+            if chunk is not None and not chunk.label and not self.folds.hides(chunk):
                 lines = self._placed(len(self._chunks), chunk, self._open_chunk(chunk))
             self._open_count = len(lines)
             lines = lines + self._footnote_lines(chunk)
@@ -408,9 +395,36 @@ def whole_block(chunks: Sequence[Chunk], index: int, chunk: Chunk, end: Chunk | 
     return "".join(part.source if part.glued or not number else "\n" + part.source for number, part in enumerate(parts))
 
 
+def code_blocks(chunks: Iterable[Chunk]) -> list[str]:
+    """The code blocks of a text, for copying; those in lists and quotes as well."""
+    found: list[str] = []
+    for chunk in chunks:
+        if chunk.fence is None:
+            found.extend(codes_in(parse(chunk.source)) if may_hold_code(chunk) else ())
+        elif chunk.part:
+            found[-1] += chunk.source if chunk.glued else "\n" + chunk.source
+        else:
+            found.append(chunk.source)
+    return found
+
+
 def may_hold_code(chunk: Chunk) -> bool:
     """Whether there may be code within the blocks of a chunk: a cheap test before it is parsed."""
-    return "```" in chunk.source or "~~~" in chunk.source or "    " in chunk.source or "\t" in chunk.source
+    if chunk.head or chunk.fold is not None or too_dense(chunk.source):
+        return False
+    return any(mark in chunk.source for mark in ("```", "~~~", "    ", "\t"))
+
+
+def _changed_in(document: weakref.ref[Document]) -> Callable[[Iterable[int]], None]:
+    """As ``_laid_by``: a function that refers to the document weakly."""
+
+    def changed(indexes: Iterable[int]) -> None:
+        owner = document()
+        if owner is not None:
+            owner._forget(indexes, guessing=True)
+            owner._tail = None
+
+    return changed
 
 
 def _laid_by(document: weakref.ref[Document]) -> Callable[[int], list[Line]]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tui.ui.markdown.chunks import Chunk
 
 
 class Folds:
-    """The ``<details>`` of a text, by number. ``toggled`` are those that are not as written."""
+    """The ``<details>`` of a text, by number.
 
-    def __init__(self, toggled: set[int]) -> None:
+    ``toggled`` are those that are not as written. ``changed`` is called with the chunks that are shown or hidden.
+    """
+
+    def __init__(self, toggled: set[int], changed: Callable[[Iterable[int]], None]) -> None:
         self._toggled = toggled
+        self._changed = changed
         self._written_open: list[bool] = []
         self._spans: list[tuple[int, int]] = []
         """For each, the numbers of its head and of its last chunk so far."""
@@ -37,12 +41,22 @@ class Folds:
         """Whether a chunk is folded away."""
         return any(not self.is_open(fold) for fold in chunk.inside)
 
-    def toggle(self, fold: int) -> range:
-        """Open or close one; returns the chunks that it concerns."""
+    def toggle(self, fold: int) -> None:
+        """Open or close one."""
         self._toggled ^= {fold}
         first, last = self._spans[fold]
-        return range(first, last + 1)
+        self._changed(range(first, last + 1))
 
-    def all_open(self) -> bool:
-        """Whether nothing is folded away."""
-        return all(map(self.is_open, range(len(self))))
+    def toggle_all(self) -> None:
+        """Open everything that is folded away, or close everything if nothing is."""
+        folds = range(len(self))
+        are_open = all(map(self.is_open, folds))
+        for fold in folds:
+            if self.is_open(fold) == are_open:
+                self.toggle(fold)
+
+    def uncover(self, chunk: Chunk) -> None:
+        """Open whatever hides a chunk."""
+        for fold in chunk.inside:
+            if not self.is_open(fold):
+                self.toggle(fold)

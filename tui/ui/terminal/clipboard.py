@@ -94,9 +94,9 @@ class Clipboard:
             return "\n\n".join(f"{_thinking(message)}\n\n{_words(message)}".strip() for message in answers)
         text = "\n\n".join(filter(None, map(_words, answers or chosen)))
         if what is Copy.CODE:
-            from tui.ui.markdown.document import Document
+            from tui.ui.markdown.document import Document, code_blocks
 
-            blocks = Document(text, closed=True).code_blocks()
+            blocks = code_blocks(Document(text, closed=True).chunks)
             return blocks[-1] if blocks else ""
         return text
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
-from tui.domain.cost import money
-from tui.domain.format_numbers import count, duration, tokens
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
-from tui.ui.graphemes import line_within
 from tui.ui.markdown.lazy_lines import LazyLines, LinePosition
 from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences
-from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
+from tui.ui.markdown.runs import Line, Run, plain, wrap
 
 if TYPE_CHECKING:
     from tui.ui.markdown.document import Document
+    from tui.ui.markdown.outline import OutlineEntry
 
 
 class Fold(Enum):
@@ -106,6 +104,14 @@ class Renderable:
         """How often the terms occur in the block, shown or folded."""
         return count_in_markdown(terms, self.text()) if self.is_markdown else len(terms.spans(self.text()))
 
+    def outline(self) -> list[OutlineEntry]:
+        """Places in the block that the user may want to jump to."""
+        return []
+
+    def find_entry(self, entry: OutlineEntry, width: int) -> Occurrence:
+        """The place of an entry of the outline."""
+        return Occurrence(0)
+
     def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
         """The occurrence with this number, or the nearest before it that can be pointed at."""
         found = occurrences(terms, [self.line(line) for line in range(self.height(width))])
@@ -115,10 +121,6 @@ class Renderable:
 def estimated_lines(text: str, width: int) -> int:
     """About how many lines a text takes."""
     return text.count("\n") + len(text) // max(1, width) + 1
-
-
-PEEK_ROWS = 10
-"""Rows of thinking shown while it is live or peeked at."""
 
 
 SHORT = 4_096
@@ -296,11 +298,11 @@ class Answer(Renderable):
 
     @property
     def foldable(self) -> bool:
-        return self.document().has_folds
+        return len(self.document().folds) > 0
 
     def fold(self) -> None:
         """Open every part that is folded away, or close all."""
-        self.document().fold_all()
+        self.document().folds.toggle_all()
 
     def fold_at(self, number: int) -> bool:
         """Open or close the part whose summary is on this line."""
@@ -312,6 +314,17 @@ class Answer(Renderable):
     def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
         self.height(width)
         return self.document().find(terms, number)
+
+    def outline(self, *, thinking: bool = False) -> list[OutlineEntry]:
+        from tui.ui.markdown.outline import chunks_of, outline  # with the first outline
+
+        # A text that was not seen yet gets no layout for this, which would stay in memory.
+        chunks = self._document.chunks if self._document is not None else chunks_of(self.text())
+        return outline(chunks, thinking=thinking)
+
+    def find_entry(self, entry: OutlineEntry, width: int) -> Occurrence:
+        self.height(width)
+        return self.document().find_entry(entry)
 
     def estimate(self, width: int) -> int:
         self._source = ["".join(self._source)]
@@ -334,161 +347,3 @@ class Answer(Renderable):
             if len(found) >= count:
                 break
         return found
-
-
-class Thinking(Renderable):
-    """Thinking: open while live, then one line, then whatever the user chooses."""
-
-    background = "thinking"
-    is_markdown = True
-
-    def __init__(self, text: str = "", *, live: bool = False, folded: Fold = Fold.FOLDED) -> None:
-        self.words = Answer(text, closed=not live)
-        self._shown = Fold.PEEK if live else folded
-        self._after = folded
-        self._touched = False
-        self._rows = 0
-        self._first = 0
-        self._total = 0
-        self._width = 0
-        self.live = live
-        self.seconds: float | None = None
-        self.tokens: int | None = None
-        self.tokens_estimated = True
-        self.cost: float | None = None
-        self.word = ""
-        """summary, full, hidden by provider, encrypted …"""
-
-    @property
-    def foldable(self) -> bool:
-        return True
-
-    def fold_at(self, number: int) -> bool:
-        """The first line folds all of it."""
-        return super().fold_at(number) or (0 < number <= self._rows and self.words.fold_at(self._first + number - 1))
-
-    @property
-    def shown(self) -> Fold:
-        """How much is shown."""
-        return self._shown
-
-    @property
-    def has_text(self) -> bool:
-        """Whether there is text to show."""
-        return self.words.size > 0
-
-    @property
-    def size(self) -> int:
-        """The number of characters."""
-        return self.words.size
-
-    def append(self, text: str) -> None:
-        """Add text."""
-        self.words.append(text)
-
-    def finish(self) -> None:
-        """Fold when the thinking ends, unless the user changed it."""
-        self.live = False
-        self.words.close()
-        if not self._touched:
-            self._shown = self._after
-
-    def show(self, fold: Fold) -> None:
-        """Show this much, as the user chose."""
-        self._touched = True
-        self._shown = fold
-
-    def fold(self) -> None:
-        """Folded → peek → full → folded; short thinking skips the peek."""
-        following = self._shown.next
-        if following is Fold.FULL and self._total <= PEEK_ROWS:
-            following = Fold.FOLDED
-        self.show(following)
-
-    def height(self, width: int) -> int:
-        """The head and the rows shown."""
-        self._width = width
-        if self._shown is Fold.FOLDED or not self.has_text:
-            self._rows = self._first = 0
-            return 1
-        self.words.sideways = self.sideways
-        self._total = self.words.height(max(8, width - 2))
-        if self._shown is Fold.FULL:
-            self._rows, self._first = self._total, 0
-            return 1 + self._rows
-        if self.live:
-            self.words.lay_out_end(PEEK_ROWS)
-        else:
-            self.words.lay_out(0, PEEK_ROWS)
-        self._total = self.words.height(max(8, width - 2))
-        self._rows = min(PEEK_ROWS, self._total)
-        self._first = self._total - self._rows if self.live else 0
-        return 1 + self._rows + (1 if not self.live and self._total > self._rows else 0)
-
-    def line(self, number: int) -> Line:
-        """The head line, or a row behind the bar."""
-        if number == 0:
-            return self._head()
-        if number > self._rows:
-            about = "" if self.words.document().is_known else "≈"
-            return [Run("┊ ", "thinking-bar"), Run(f"… {about}{count(self._total - self._rows, 'more line')}", "muted")]
-        return [Run("┊ ", "thinking-bar"), *self.words.line(self._first + number - 1)]
-
-    def lay_out(self, first: int, last: int) -> int:
-        """Has an effect only if all of it is shown."""
-        return self.words.lay_out(first - 1, last - 1) if self._is_whole else 0
-
-    def lay_out_end(self, count: int) -> None:
-        """As ``lay_out``."""
-        if self._is_whole:
-            self.words.lay_out_end(count)
-
-    def position_at(self, number: int) -> LinePosition | None:
-        """Below the head, the text's position."""
-        return self.words.position_at(number - 1) if self._is_whole and number else None
-
-    def line_at(self, position: LinePosition) -> int:
-        return 1 + self.words.line_at(position) if self._is_whole else 0
-
-    def code_at(self, number: int) -> str | None:
-        """Below the head."""
-        return self.words.code_at(self._first + number - 1) if 0 < number <= self._rows else None
-
-    def find(self, terms: SearchTerms, number: int, width: int) -> Occurrence:
-        """Below the head, and shifted by the bar."""
-        self.height(width)
-        if not self._is_whole:
-            return super().find(terms, number, width)
-        return self.words.find(terms, number, max(8, width - 2)).moved(1, 2)
-
-    @property
-    def _is_whole(self) -> bool:
-        return self._shown is Fold.FULL and self.has_text
-
-    def _head(self) -> Line:
-        mark = "·" if not self.has_text and not self.live else "▸" if self._shown is Fold.FOLDED else "▾"
-        facts = [duration(self.seconds)] if self.seconds is not None else []
-        if self.tokens is not None:
-            facts.append(f"{'≈' if self.tokens_estimated else ''}{tokens(self.tokens)} tok")
-        if self.cost is not None:
-            facts.append(money(self.cost))
-        if self.word:
-            facts.append(self.word)
-        head = f"{mark} {'Thinking…' if self.live else 'Thought'} {' · '.join(facts)}".rstrip()
-        line: Line = [Run(head, "thinking", Look.BOLD if self.live else Look.PLAIN)]
-        room = self._width - len(head) - 3
-        if self._shown is Fold.FOLDED and room > 12 and self.has_text:
-            line.append(Run("   " + line_within(self.words.beginning(2_000).strip()[:400], room), "thinking"))
-        return line
-
-    def estimate(self, width: int) -> int:
-        """One line when folded."""
-        return 1 if self._shown is Fold.FOLDED else self.height(width)
-
-    def text(self) -> str:
-        """The thinking as received."""
-        return self.words.text()
-
-    def drop_layout(self) -> None:
-        """Drop the layout: the block is far from the window."""
-        self.words.drop_layout()

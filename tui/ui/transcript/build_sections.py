@@ -27,9 +27,10 @@ from tui.domain.thinking import model_title
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.pictures.picture import Picture, PromptPicture
-from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, Thinking
+from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable
 from tui.ui.transcript.plain_fallback import PlainText
 from tui.ui.transcript.section import Presence, Section, Speaker
+from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall, ToolState
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from tui.domain.usage import Usage
 from tui.engine.timers import ThinkingTimer
 from tui.ui.markdown.runs import Run
 from tui.ui.pictures.picture import Picture
-from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable, Thinking
+from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable
 from tui.ui.transcript.build_sections import (
     Showing,
     answer_footer,
@@ -34,6 +34,7 @@ from tui.ui.transcript.build_sections import (
     head,
 )
 from tui.ui.transcript.section import Section
+from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall, ToolState
 
 Clock = Callable[[], float]
@@ -75,7 +76,10 @@ class LiveAnswer:
             case TextDelta(index, text):
                 self._answer(index).append(text)
             case ThinkingDelta(index, text):
-                self._thinking(index).append(text)
+                thinking = self._thinking(index)
+                thinking.append(text)
+                thinking.seconds = self._time.of(index, self._now())
+                thinking.note_pace()
             case ToolArgsDelta(index, text):
                 pieces = self._arguments.setdefault(index, [])
                 pieces.append(text)

@@ -3,7 +3,7 @@
 # A module of its own, because it is loaded only with the first search.
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.geometry import Offset
 
@@ -12,10 +12,11 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.search_terms import SearchTerms
 from tui.engine.state import SessionView
 from tui.ui.markdown.occurrences import Occurrence, is_in_markdown
-from tui.ui.transcript.blocks import Fold, Renderable, Thinking
+from tui.ui.transcript.blocks import Fold, Renderable
 from tui.ui.transcript.build_sections import SUMMARY, Folded
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import MARGIN, Presence, Section, text_width
+from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall
 from tui.ui.transcript.transcript import Transcript
 
@@ -90,31 +91,43 @@ def _words(block: Block) -> str:
 
 def reveal(transcript: Transcript, hit: Hit, terms: SearchTerms) -> tuple[Offset, Offset] | None:
     """Unfold the block, scroll to the hit, and put the cursor there; returns its position for marking."""
+
+    def find(block: Renderable, width: int) -> Occurrence:
+        return block.find(terms, hit.number, width)
+
+    line, found = bring_into_view(transcript, hit.place, hit.block, find)
+    if found.column is None:
+        return None
+    return Offset(MARGIN + found.column, line), Offset(MARGIN + found.end, line + found.last - found.line)
+
+
+def bring_into_view(
+    transcript: Transcript, place: int, number: int, find: Callable[[Renderable, int], Occurrence]
+) -> tuple[int, Occurrence]:
+    """Unfold a block, scroll to what ``find`` finds in it, and put the cursor there; returns its line."""
     column = transcript.column
-    section = column.sections[hit.place]
+    section = column.sections[place]
     if section.presence is Presence.HIDDEN:
         _uncover(column)
-    block = section.blocks[hit.block]
+    block = section.blocks[number]
     _open(block)
     column.following = False
     column.changed(section)
     column.settle()
-    transcript.put_cursor(hit.place, hit.block)
+    transcript.put_cursor(place, number)
     line, found = 0, Occurrence(0)
     for _ in range(MOST_LOOKS):
-        # Layout on the way may move the hit.
-        found = block.find(terms, hit.number, text_width(column.width))
+        # Layout on the way may move the line.
+        found = find(block, text_width(column.width))
         column.changed(section)
         column.settle()
-        line = column.line_of(hit.place, hit.block) + found.line
+        line = column.line_of(place, number) + found.line
         if column.top <= line < column.top + column.height - 1:
             break
         column.scroll_to(max(0, line - column.height // 2))
     transcript.settle()
     transcript.refresh()
-    if found.column is None:
-        return None
-    return Offset(MARGIN + found.column, line), Offset(MARGIN + found.end, line + found.last - found.line)
+    return line, found
 
 
 def _uncover(column: Column) -> None:
