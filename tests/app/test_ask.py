@@ -29,6 +29,7 @@ MODELS = {
     "deepseek": ("openai-chat", "deepseek/deepseek-v4-pro/high"),
     "google": ("gemini", "google/gemini-2.5-flash/low"),
 }
+LOCAL = {"ollama": ("ollama", "ollama/qwen3/high")}
 KEY_NAMES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEEPSEEK_API_KEY", "GEMINI_API_KEY")
 KEYS = dict.fromkeys(KEY_NAMES, "sk-test-0123456789abcdef0123456789")
 NAMES = ",".join(name for _, name in MODELS.values())
@@ -49,10 +50,11 @@ THEN: list[Step] = [{"say": "text", "text": "Further."}, {"end": True}]
 async def servers(
     home: Path, more: str = "", **scripts: Sequence[Sequence[Step]]
 ) -> AsyncIterator[dict[str, FaultServer]]:
-    """A server for each provider, and the settings that lead to them."""
+    """A server for each provider, also for a local one with a script, and the settings that lead to them."""
     async with AsyncExitStack() as stack:
         running = {}
-        for provider, (wire, _) in MODELS.items():
+        local = {provider: row for provider, row in LOCAL.items() if provider in scripts}
+        for provider, (wire, _) in {**MODELS, **local}.items():
             server = FaultServer(scripts.get(provider, [FAST]), wire, own_ids=True, honest=True)
             running[provider] = await stack.enter_async_context(server)
         paths = {"openai": "/v1", "deepseek": "", "google": "/v1beta"}

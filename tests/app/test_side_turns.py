@@ -8,19 +8,23 @@ from typing import Any
 import pytest
 
 from tests.app.stage import heard_until, house
-from tests.app.test_ask import FAST, FIRST, KEYS, MODELS, servers
+from tests.app.test_ask import FAST, FIRST, KEYS, LOCAL, MODELS, servers
 from tests.store.stage import CLAUDE
 from tui.domain.blocks import TextBlock
 from tui.domain.events import ApprovalAsked, ApprovalSettled, SideAnswersPaid, TurnFailed, TurnFinished, TurnStarted
 from tui.domain.messages import Message, Role, Turn
 from tui.engine.state import Phase, SessionState
 
-ITEMS = {"anthropic": "messages", "openai": "input", "deepseek": "messages", "google": "contents"}
+ALL = {**MODELS, **LOCAL}
+ITEMS = dict.fromkeys(ALL, "messages") | {"openai": "input", "google": "contents"}
 
 
-@pytest.mark.parametrize("provider", MODELS)
+each_provider = pytest.mark.parametrize("provider", ALL)
+
+
+@each_provider
 async def test_the_request_differs_from_the_main_one_only_after_its_end(tmp_path: Path, provider: str) -> None:
-    started: dict[str, Any] = {"model": MODELS[provider][1], "environment": KEYS, "tools": True}
+    started: dict[str, Any] = {"model": ALL[provider][1], "environment": KEYS, "tools": True}
     scripts: dict[str, Any] = {provider: [FIRST, FAST, FAST]}
     async with servers(tmp_path, **scripts) as running, house(tmp_path, **started) as h:
         await h.say("First?")
@@ -38,6 +42,28 @@ async def test_the_request_differs_from_the_main_one_only_after_its_end(tmp_path
     }
     assert aside.get("tools") or aside.get("config", {}).get("tools")
     assert then[name][: len(aside[name]) - 2] == aside[name][:-2], "the same history"
+
+
+@each_provider
+async def test_the_requests_of_several_answers_begin_with_the_history_too(tmp_path: Path, provider: str) -> None:
+    started: dict[str, Any] = {"model": ALL[provider][1], "environment": KEYS, "tools": True}
+    scripts: dict[str, Any] = {provider: [FIRST, FAST, FAST]}
+    async with servers(tmp_path, **scripts) as running, house(tmp_path, **started) as h:
+        await h.say("First?")
+        model = ALL[provider][1].rpartition("/")[0]
+        several = h.services.side.several(f"{model}/low,{model}/high Beside it?")
+        for side in await h.services.side.ask_several(several):
+            view, subscription = side.attach()
+            if not view.turns:
+                await heard_until(subscription, TurnFinished, TurnFailed)
+        first, *asked = [seen.json for seen in running[provider].seen]
+    name = ITEMS[provider]
+    assert len(asked) == 2
+    for body in asked:
+        if provider != "anthropic":  # whose mark of the cache is at the end of each request
+            assert body[name][: len(first[name])] == first[name]
+        assert (body.get("tools"), body.get("system")) == (first.get("tools"), first.get("system"))
+    assert asked[0][name] == asked[1][name]
 
 
 async def test_a_question_about_a_side_request_outlives_the_main_turn(tmp_path: Path) -> None:
