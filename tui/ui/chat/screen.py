@@ -50,6 +50,7 @@ from tui.ui.input.input_area import EditMode, InputArea
 from tui.ui.input.session_draft import SessionDraft, is_begun
 from tui.ui.panels.sidebar import Sidebar
 from tui.ui.services import UiServices
+from tui.ui.transcript.reading_place import ReadingPlace, read_on, reading_place
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView
 
@@ -185,6 +186,8 @@ class ChatScreen(Screen[None]):
         """The view from which the cost in the status line was computed."""
         self._edited: dict[str, str | None] = {}
         """The turn that was being edited in each session when the user left it."""
+        self._read: dict[str, ReadingPlace | None] = {}
+        """Where the user was reading in each session."""
         self.when_shown: Callable[[], None] | None = None
         """Called once the session being opened is drawn."""
         self._has_opened = False
@@ -249,6 +252,8 @@ class ChatScreen(Screen[None]):
         try:
             if self._state is not None:
                 self._edited[self._state.now.session] = self.edit_mode.turn
+                self._read[self._state.now.session] = reading_place(self.transcript.column)
+            left = self._state.now.session if self._state is not None else ""
             self._draft.enter(view)
             self._show(view)
             self._branch_marks.read()
@@ -257,9 +262,17 @@ class ChatScreen(Screen[None]):
             shown, self.when_shown = self.when_shown, None
             if shown is not None:
                 shown()
+            elif left != view.session:
+                self.call_after_refresh(self._read_on, view.session)
             await follow(subscription, view.seq, self._take, self._drawn)
         finally:
             subscription.close()
+
+    def _read_on(self, session: str) -> None:
+        """Go back to where the user was reading, once the conversation has its size."""
+        place = self._read.get(session)
+        if place is not None and self._state is not None and self._state.now.session == session:
+            read_on(self.transcript, place)
 
     @work(group="look")
     async def _discover(self) -> None:
