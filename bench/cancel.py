@@ -27,10 +27,11 @@ from tui.catalog.catalog import packaged_catalog
 from tui.domain.blocks import TextBlock
 from tui.domain.events import TurnFailed, TurnFinished
 from tui.domain.thinking import ModelSpec
-from tui.engine.planner import Planner, TokenMeter
+from tui.engine.planner import Planner
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import TokenMeter
 from tui.providers.backend import ProviderBackend
 from tui.providers.http.transport import Transport
 from tui.providers.keys import Keys

@@ -25,8 +25,9 @@ from tui.domain.events import RequestStarted
 from tui.domain.messages import Turn
 from tui.domain.stream import ResponseStarted
 from tui.engine.open_turn import ConversationState
-from tui.engine.planner import Planner, TokenMeter
+from tui.engine.planner import Planner
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import TokenMeter
 
 TOKENS = 200_000
 PROSE = "the model reads a file and then explains what def main(argv): return 0 it found, 3.14 times; 例えば naïve"

@@ -27,10 +27,11 @@ from tui.domain.events import TurnFailed, TurnFinished
 from tui.domain.request import ChatRequest
 from tui.domain.stream import BlockStarted, ResponseStarted, StreamEvent, TextDelta
 from tui.domain.thinking import ModelSpec
-from tui.engine.planner import Planner, TokenMeter
+from tui.engine.planner import Planner
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import TokenMeter
 
 WINDOW = 2_000
 EARLY, LATE = 100, 20_000

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from tests.app.stage import House, house
 from tests.ui.stage import Sizes, screen_text, type_in, until
+from tui.bootstrap.screen import commands_with_prompts
 from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.events import Stamped
@@ -108,7 +109,7 @@ async def screen(home: Path, *, size: Sizes = (120, 40), **options: Any) -> Asyn
     async with house(home, **options) as h:
         layers = h.services.settings.layers()
         theming = CurrentTheme(h.program.paths.themes, str(layers.value("ui.theme")), {"COLORTERM": "truecolor"})
-        app = PonderApp(h.services, registry(), default_keymap(registry()), theming)
+        app = PonderApp(h.services, commands_with_prompts(h.program, h.services), default_keymap(registry()), theming)
         drawn = DrawnSoFar(app.chat.conversation)
         async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
             app.chat.composer.cursor_blink = False

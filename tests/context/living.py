@@ -25,10 +25,11 @@ from tui.domain.stream import Finish, ResponseStarted, StreamEvent
 from tui.domain.thinking import ReasoningRules, StripPolicy, ThinkingForm
 from tui.domain.usage import MeterReading
 from tui.engine.compressor import Compressor
-from tui.engine.planner import Planner, TokenMeter
+from tui.engine.planner import Planner
 from tui.engine.ports import NoTools, Ports, Toolbox
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import TokenMeter
 
 CLAUDE = "anthropic/claude-opus-5/high"
 BOUND = "anthropic/claude-opus-5-5/high"

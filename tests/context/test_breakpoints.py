@@ -11,8 +11,10 @@ from tui.context.breakpoints import Breakpoints, breakpoints
 from tui.domain.blocks import Block, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
-from tui.engine.planner import Ask, Planner, Repairs, TokenMeter
+from tui.engine.ask import Ask, Repairs
+from tui.engine.planner import Planner
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import TokenMeter
 
 TOOL = ToolSchema(name="read_file", description="Reads.", parameters={})
 CATALOG = packaged_catalog()

@@ -32,9 +32,11 @@ from tui.domain.messages import ENDED_EARLY, Message, Origin, Role, Turn, WireNa
 from tui.domain.request import ToolSchema
 from tui.domain.stream import Finish, Stop
 from tui.domain.thinking import ModelSpec, ThinkingForm
-from tui.engine.planner import Ask, Planner, Repairs, TokenMeter
+from tui.engine.ask import Ask, Repairs
+from tui.engine.planner import Planner
 from tui.engine.settings import EngineSettings
 from tui.engine.step import NUDGE
+from tui.engine.token_meter import TokenMeter
 from tui.wires.wire import wire_named
 
 TARGETS: Mapping[WireName, tuple[str, ...]] = {

@@ -13,8 +13,10 @@ from tui.catalog.model_spec import parse_spec
 from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.thinking import ThinkingForm
-from tui.engine.planner import Ask, Planner, TokenMeter
+from tui.engine.ask import Ask
+from tui.engine.planner import Planner
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import TokenMeter
 from tui.providers.keys import Keys
 
 CATALOG = packaged_catalog()

@@ -36,10 +36,11 @@ from tui.domain.stream import TextDelta
 from tui.domain.tool_run import ToolRun
 from tui.domain.usage import Certainty
 from tui.engine.compressor import Compressor
-from tui.engine.planner import Planner, TokenMeter
+from tui.engine.planner import Planner
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import TokenMeter
 from tui.providers.backend import open_backend
 from tui.providers.keys import Keys
 

@@ -34,7 +34,7 @@ from tui.domain.messages import Turn
 from tui.domain.request import ChatRequest
 from tui.domain.stream import ResponseStarted, StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingLevel
-from tui.engine.planner import Ask
+from tui.engine.ask import Ask
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings

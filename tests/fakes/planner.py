@@ -12,8 +12,9 @@ from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Part, Usage
+from tui.engine.ask import Ask
 from tui.engine.compressor import Compressor, PendingCompression
-from tui.engine.planner import Ask, Planner
+from tui.engine.planner import Planner
 from tui.engine.refused_parameters import is_ours
 
 SPEC = ModelSpec(provider="fake", model="m", asked=ThinkingLevel.LOW)

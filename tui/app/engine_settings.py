@@ -20,6 +20,7 @@ def engine_settings(
     *,
     interactive: bool = True,
     answer_schema: Mapping[str, object] | None = None,
+    project: str = "",
 ) -> EngineSettings:
     """The settings of the engine; raises UnknownModel if the compression model is unknown."""
     settings = layers.settings()
@@ -39,6 +40,7 @@ def engine_settings(
         dynamic_budget_above=reasoning.dynamicBudgetAbove,
         summary=reasoning.summary,
         system=generation.system,
+        project=project,
         temperature=generation.temperature,
         top_p=generation.topP,
         max_output=generation.maxOutput,

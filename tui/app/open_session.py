@@ -41,7 +41,9 @@ OF_ONE_SESSION = (Layer.MODEL, Layer.PROFILE)
 
 def _engine_settings(program: Program, layers: Layers, *, interactive: bool) -> EngineSettings:
     schema = program.options.answer_schema
-    return engine_settings(layers, program.catalog, interactive=interactive, answer_schema=schema)
+    return engine_settings(
+        layers, program.catalog, interactive=interactive, answer_schema=schema, project=program.project_text
+    )
 
 
 class OpenSession:

@@ -31,6 +31,7 @@ from tui.settings.paths import Paths
 from tui.settings.user_files import may_exist
 
 if TYPE_CHECKING:
+    from tui.app.project_files import ProjectFiles
     from tui.settings.remembered import RememberedSettings
     from tui.tools.lazy_toolbox import LazyToolbox
     from tui.tools.toolbox import Toolbox
@@ -80,6 +81,8 @@ class Program:
     local_models: LocalModels
     session_toolbox: ToolboxPort
     """``toolbox``, or the tools of a conversation file."""
+    project: ProjectFiles | None
+    """The instructions of the working folder; None in a headless run that trusts no folder."""
     problems: list[PonderError]
     theme_names: Callable[[], Iterable[str]]
     refused_parameters: RefusedParameters | None = None
@@ -92,6 +95,11 @@ class Program:
     @property
     def layers(self) -> Layers:
         return self.in_force.layers
+
+    @property
+    def project_text(self) -> str:
+        """What trusted files of the working folder add to the system prompt."""
+        return self.project.text if self.project is not None else ""
 
     def close(self) -> None:
         """Close connections, stop the engine, and save state and calibration."""

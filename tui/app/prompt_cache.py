@@ -32,7 +32,7 @@ from tui.domain.errors import PonderError
 from tui.domain.events import Notice, Severity
 from tui.domain.format_numbers import noun
 from tui.domain.messages import Origin, Turn
-from tui.domain.request import ToolSchema
+from tui.domain.request import ToolSchema, with_project
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
 from tui.domain.usage import Part, Usage
 from tui.engine.state import SessionView
@@ -256,13 +256,13 @@ class CacheService:
             level=view.plan.level,
             thinking=thinking_digest(view.plan),
             tools=(self._tools_digest() if tools is None else tools_digest(tools)) if offered else "",
-            system=text_digest(settings.generation.system),
+            system=text_digest(with_project(settings.generation.system, self._current.program.project_text)),
             history=history_digest(view.compression),
             rules=rules_name(rules),
             has_thinking=bool(parts.get(Part.THINKING_SENT) or parts.get(Part.THINKING_STRIPPED)),
             has_marks=quirks.prompt_cache in ("top_level", "parts") and target.facts.prompt_cache == "marks",
             tools_tokens=parts.get(Part.TOOLS, 0),
-            system_tokens=parts.get(Part.SYSTEM, 0),
+            system_tokens=parts.get(Part.SYSTEM, 0) + parts.get(Part.PROJECT, 0),
         )
 
     def _tools_digest(self) -> str:

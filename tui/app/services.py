@@ -11,6 +11,7 @@ from tui.app.branches import Branches
 from tui.app.chat import ChatService
 from tui.app.models import ModelService
 from tui.app.open_session import OpenSession
+from tui.app.project import ProjectService
 from tui.app.prompt_cache import CacheService
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import Storage
@@ -198,6 +199,7 @@ class AppServices:
         self.library = library
         self.branches = Branches(current)
         self.side = SideQuestions(current)
+        self.project = ProjectService(current, self.cache)
 
     async def discover(self) -> None:
         """Search the keyring and local servers; an available model replaces an unused default demo."""
@@ -222,6 +224,7 @@ class AppServices:
             f"- session: {current.session_id}",
             f"- saved in: {'memory only: this conversation is private' if current.private else database}",
             f"- settings: {current.program.paths.config_file}",
+            f"- project: {self.project.summary()}",
         ]
         return "\n".join(rows)
 

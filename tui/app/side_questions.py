@@ -120,4 +120,5 @@ class SideQuestions:
         current = self._current
         layers = current.layers if spec.asked == current.spec.asked else with_level_chosen(current.layers)
         facts = current.program.catalog.find(spec.provider, spec.model)
-        return engine_settings(layers.with_layer(Layer.MODEL, facts.recommended, facts.id), current.program.catalog)
+        layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
+        return engine_settings(layers, current.program.catalog, project=current.program.project_text)

@@ -59,6 +59,20 @@ class UserState:
         """Earlier prompts, newest last."""
         return _texts(self._content.get("prompts"))
 
+    @property
+    def trusted(self) -> list[str]:
+        """Folders whose instructions are used."""
+        return _texts(self._content.get("trusted"))
+
+    def trust(self, folder: str, *, trusted: bool) -> None:
+        """Use the instructions of a folder, or use them no more."""
+
+        def change(content: Content) -> None:
+            others = [other for other in _texts(content.get("trusted")) if other != folder]
+            content["trusted"] = [*others, folder] if trusted else others
+
+        self._change(f"trust {folder}", change)
+
     def draft(self, session: str) -> str:
         """The draft of a session; "" if there is none."""
         return _drafts(self._content).get(session, "")

@@ -19,8 +19,9 @@ from tui.app.user_state import CalibrationFile, UserState
 from tui.catalog.catalog import packaged_catalog, users_catalog
 from tui.catalog.model_spec import split_asked
 from tui.domain.errors import ConfigError
-from tui.engine.planner import Planner, TokenMeter
+from tui.engine.planner import Planner
 from tui.engine.thread import EngineThread
+from tui.engine.token_meter import TokenMeter
 from tui.providers.keys import Keys
 from tui.settings.config_file import ConfigFile, located, read_config
 from tui.settings.layers import Layer, Layers
@@ -30,6 +31,7 @@ from tui.settings.user_files import may_exist
 from tui.tools.lazy_toolbox import LazyToolbox
 
 if TYPE_CHECKING:
+    from tui.app.project_files import ProjectFiles
     from tui.catalog.catalog import Catalog
     from tui.providers.backend import ProviderBackend
     from tui.providers.redaction import Redactor
@@ -72,6 +74,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
     token_meter = TokenMeter(calibration.read(), calibration.update)
     in_force = SettingsInForce(layers)
     toolbox = open_tools(paths, config, options, environment, _redact_for_tools(keys.redactor, catalog, environment))
+    user_state = UserState(paths.state / "memory.json")
     planner = Planner(catalog, token_meter, keys.account)
     local_models = LocalModels(paths, environment, lambda: in_force.layers, planner.change_catalog)
     return Program(
@@ -89,13 +92,24 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
             lambda: _backend(keys, environment, options, local_models), lambda: network_limits(in_force.layers)
         ),
         engine=EngineThread(),
-        user_state=UserState(paths.state / "memory.json"),
+        user_state=user_state,
+        project=_project(options, user_state),
         toolbox=toolbox,
         local_models=local_models,
         session_toolbox=toolbox,
         problems=[*problems, *toolbox.problems],
         theme_names=lambda: _theme_names(paths),
     )
+
+
+def _project(options: LaunchOptions, user_state: UserState) -> ProjectFiles | None:
+    if options.headless and not user_state.trusted:
+        return None
+    from tui.app.project_files import ProjectFiles
+
+    project = ProjectFiles(options.folder, user_state)
+    project.read()
+    return project
 
 
 def _backend(

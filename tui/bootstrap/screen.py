@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui.app.program import Program
     from tui.app.services import AppServices
     from tui.app.session_storage import Storage, StoredSession
+    from tui.commands.registry import Registry
     from tui.domain.thinking import ModelSpec
     from tui.ui.app import PonderApp
 
@@ -184,9 +185,25 @@ def _app(program: Program, services: AppServices, question: BackgroundQuestion) 
     theming = CurrentTheme(program.paths.themes, theme_name, program.environment, light=question.light())
     if (unknown := theming.unknown()) is not None:
         program.problems.append(unknown)
-    app = PonderApp(services, registry(), keymap, theming)
+    app = PonderApp(services, commands_with_prompts(program, services), keymap, theming)
     app.question = question
     return app
+
+
+def commands_with_prompts(program: Program, services: AppServices) -> Registry:
+    """The program's commands and those of prompt templates. What cannot be used becomes a problem of the program."""
+    from tui.commands.builtin import registry
+
+    commands = registry()
+    if services.project.may_have_prompts:
+        from tui.commands.builtin.project import PROMPT, template_commands
+
+        templates = services.project.read_templates(commands.slash_words)
+        commands = commands.with_commands(PROMPT, template_commands(templates))
+        program.problems.extend(PonderError(problem) for problem in templates.problems)
+    if offer := services.project.offer():
+        program.problems.append(PonderError(offer, advice="`/trust show` prints it."))
+    return commands
 
 
 def _keys_text(program: Program) -> str:

@@ -98,6 +98,8 @@ class Screen:
     """Move the cursor by blocks."""
     shift_code: Callable[[int], None]
     """Scroll the code under the cursor sideways; 0 toggles wrapping."""
+    reread_prompts: Callable[[], Awaitable[None]]
+    """Read the prompt templates again; they are commands from then on."""
     session_changed: Callable[[], object]
     """Draw the session that is open now."""
     show_turn: Callable[[str], None]
@@ -146,6 +148,7 @@ class Group(StrEnum):
     SESSIONS = "Sessions"
     VIEW = "View"
     TOOLS = "Tools"
+    PROMPTS = "Prompts and project"
     PROGRAM = "Program"
 
 
@@ -230,6 +233,10 @@ class Registry:
     def slash_words(self) -> tuple[str, ...]:
         """All slash words in order."""
         return tuple(self._by_slash)
+
+    def with_commands(self, prefix: str, commands: Iterable[Command]) -> Registry:
+        """The registry with these in place of all commands whose id has this prefix."""
+        return Registry((*(command for command in self if not command.id.startswith(prefix)), *commands))
 
     async def run_line(self, context: CommandContext, line: str) -> None:
         """Run a typed slash command; raises UsageError for an unknown command or a missing argument."""

@@ -64,7 +64,7 @@ class Tally:
     @property
     def conversation(self) -> int:
         """Plain estimate without system prompt and tools."""
-        return self.estimate - self.parts.get(Part.SYSTEM, 0) - self.parts.get(Part.TOOLS, 0)
+        return self.estimate - sum(self.parts.get(part, 0) for part in (Part.SYSTEM, Part.PROJECT, Part.TOOLS))
 
     def anchor(self, reported: int) -> Anchor:
         """Return the anchor for the next request, from the reported count of this one."""
@@ -128,7 +128,7 @@ def tally(
 ) -> Tally:
     """Count a selection and what it omits. ``thinks`` says whether thinking is enabled."""
     counter = _Counter(facts, turns)
-    parts: dict[Part, int] = {part: 0 for part in Part if part not in (Part.DRAFT, Part.RESERVED)}
+    parts: dict[Part, int] = {part: 0 for part in Part if part not in (Part.DRAFT, Part.RESERVED, Part.PROJECT)}
     family = family_named(facts.tokenizer)
     base = family.base + (family.thinking_base if thinks else 0)
     parts[Part.SYSTEM] = round(base) + text_tokens(system, facts.tokenizer)
@@ -152,6 +152,14 @@ def tally(
         answers=counter.answers(stored, outgoing),
         last=stored[-1].source_id if stored else None,
     )
+
+
+def with_project_apart(counted: Tally, project: str) -> Tally:
+    """The tally with a part of its system prompt counted separately."""
+    parts = dict(counted.parts)
+    parts[Part.PROJECT] = min(parts[Part.SYSTEM], text_tokens(project, counted.family))
+    parts[Part.SYSTEM] -= parts[Part.PROJECT]
+    return replace(counted, parts=parts)
 
 
 def _picture_tokens(blocks: Sequence[Block], family: str) -> int:

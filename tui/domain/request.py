@@ -93,6 +93,11 @@ class AnswerFormat:
     """The words are sent, at the end of the system prompt: the server has no fields for it or may ignore them."""
 
 
+def with_project(system: str, project: str) -> str:
+    """The system prompt followed by the instructions of the project."""
+    return "\n\n".join(text for text in (system, project) if text.strip())
+
+
 def with_instruction(system: str, instruction: str) -> str:
     """The system prompt with an instruction at its end."""
     return f"{system}\n\n{instruction}" if system.strip() else instruction
@@ -107,6 +112,8 @@ class ChatRequest:
     outgoing: Outgoing
     plan: ThinkingPlan
     system: str = ""
+    project: str = ""
+    """The part of ``system`` that comes from files of the working folder."""
     tools: tuple[ToolSchema, ...] = ()
     max_output: int | None = None
     """Output limit to send; None omits it where the wire allows that."""

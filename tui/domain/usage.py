@@ -45,6 +45,7 @@ class Part(StrEnum):
     """The parts of the history that the meter counts separately."""
 
     SYSTEM = "system"
+    PROJECT = "project files"
     TOOLS = "tools"
     USER = "user"
     ANSWERS = "answers"

@@ -23,11 +23,11 @@ from tui.domain.events import (
 from tui.domain.format_numbers import count
 from tui.domain.messages import Message
 from tui.domain.usage import MeterReading
+from tui.engine.ask import Ask
 from tui.engine.attempt import Attempt, AttemptId, AttemptOutput
 from tui.engine.budget import Budget
 from tui.engine.compressor import PendingCompression
 from tui.engine.open_turn import ConversationState
-from tui.engine.planner import Ask
 from tui.engine.ports import Journal, Ports
 from tui.engine.retry import Spent, Wait, decide
 from tui.engine.saving import Saver

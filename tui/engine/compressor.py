@@ -13,7 +13,8 @@ from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Turn
 from tui.domain.request import ChatRequest
-from tui.engine.planner import Ask, Planner
+from tui.engine.ask import Ask
+from tui.engine.planner import Planner
 
 SHARE_FOR_READING = 0.6
 """Share of the summariser's window. The rest is for its answer, its thinking and estimation errors."""

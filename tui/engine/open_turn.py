@@ -15,8 +15,8 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.approvals import PendingApprovals
+from tui.engine.ask import Ask, Repairs
 from tui.engine.budget import Budget
-from tui.engine.planner import Ask, Repairs
 from tui.engine.ports import Ports
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, Endpoint, RefusedParameters
 from tui.engine.saving import Saver

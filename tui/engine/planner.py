@@ -13,178 +13,27 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tui.catalog.catalog import Catalog, effective_quirks
-from tui.catalog.facts import ModelFacts, Target
+from tui.catalog.facts import Target
 from tui.catalog.plan import DynamicBudget, least_thinking, plan
 from tui.catalog.provider_rows import cache_ttl
-from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
-from tui.context.meter import ArrivingAnswer, Tally, WindowLimits, reading_of, tally, updated_calibration, with_arriving
 from tui.context.select import select
 from tui.context.thinking_back import Repair
 from tui.domain.blocks import Block
-from tui.domain.compression import CompressionView
-from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import Origin, Role, Turn, WireName
-from tui.domain.request import ChatRequest, ToolSchema, with_instruction
+from tui.domain.messages import Origin, Role, Turn
+from tui.domain.request import ChatRequest, with_instruction, with_project
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
-from tui.domain.usage import MeterReading, Part, Usage
+from tui.domain.usage import MeterReading, Usage
+from tui.engine.ask import Ask, Repairs, opened_window
 from tui.engine.refused_parameters import without_parameter
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import TokenMeter
 
 if TYPE_CHECKING:
     from tui.catalog.prices import Rate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repairs:
-    """Changes to a request that a provider refused."""
-
-    without: tuple[str, ...] = ()
-    """Parameters the provider named as unsupported."""
-    without_thinking: bool = False
-    """Send no thinking of earlier turns: the provider refused its signatures."""
-    blank_thinking: bool = False
-    """Send a blank as the thinking of answers that have none: the server requires thinking."""
-    max_output: int | None = None
-    """The largest output limit that the server accepts for this request."""
-    nudge: str = ""
-    """A sentence sent after the last message when an answer was empty. In the system prompt it would make the
-    provider's prompt cache useless."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """The input of the next request."""
-
-    session: str
-    turns: tuple[Turn, ...]
-    target: Target
-    spec: ModelSpec
-    settings: EngineSettings
-    tools: tuple[ToolSchema, ...] = ()
-    view: CompressionView | None = None
-    draft: str = ""
-    """The prompt being typed; only counted by the meter."""
-    repairs: Repairs = Repairs()
-    continuation: str | None = None
-    arriving: ArrivingAnswer | None = None
-    """What the last message stands for if it is an excerpt of an arriving answer; only used by the meter."""
-
-
-OPENED = 32_768
-"""Context tokens a local server is asked to allocate. A model's whole window can take more memory than the machine
-has; users with enough memory set ``context.limit``.
-"""
-
-
-def opened_window(ask: Ask) -> int | None:
-    """The user's limit; a modest default on wires where the request sets the server's context size; otherwise None."""
-    if ask.settings.context_limit is not None:
-        return ask.settings.context_limit
-    if ask.target.facts.wire is not WireName.OLLAMA:
-        return None
-    return min(ask.target.facts.context_window or OPENED, OPENED)
-
-
 DEFAULT_LEVEL = ThinkingLevel.MED
 """Level if none is chosen."""
-
-
-KEPT_TALLIES = 3
-"""Number of requests of a session whose count is cached; equal to the planner's cache."""
-BELIEVED = (0.5, 2.0)
-"""A stored count that differs this much from the estimate was made with other settings."""
-BELIEVED_KNOWN = (0.75, 1.33)
-"""The same for a model whose token counting was calibrated."""
-
-
-MARGIN = 1.1
-"""The largest error of estimates for a model whose reported counts are known, as a factor."""
-MARGIN_UNKNOWN = 1.3
-"""The same for a model that has not reported a count yet."""
-
-
-class TokenMeter:
-    """Counts a request once, however often the draft beside it changes."""
-
-    def __init__(
-        self, calibration: Calibration | None = None, keep: Callable[[Calibration], None] | None = None
-    ) -> None:
-        """``keep`` receives everything that was learned, to store it."""
-        self.calibration = calibration or Calibration()
-        self._keep = keep
-        self._anchors: dict[tuple[str, str], Anchor] = {}
-        self._counted: dict[str, deque[tuple[ChatRequest, ModelFacts, bool, Tally]]] = {}
-        """By session, so that sessions that run side by side do not push out each other's counts."""
-
-    def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
-        """The size of the request, including the draft in the ask."""
-        counted, settings = self._tally(ask, request), ask.settings
-        if ask.arriving is not None:
-            counted = with_arriving(counted, request.outgoing, ask.arriving)
-        return reading_of(
-            counted,
-            ask.target.facts,
-            draft=ask.draft,
-            room=WindowLimits(limit=opened_window(ask), reserved=settings.reserve, compress_at=settings.compress_at),
-            calibration=self.calibration,
-            anchor=self._anchors.get((ask.session, counted.key)),
-        )
-
-    def margin(self, ask: Ask) -> float:
-        """The factor by which a request may be larger than its estimate."""
-        facts = ask.target.facts
-        known = self.calibration.of(calibration_key(facts.provider, facts.id))
-        return MARGIN if known.openings or known.openings_with_tools or known.steps else MARGIN_UNKNOWN
-
-    def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """Record the reported usage of a request; implausible values are ignored."""
-        counted = self._tally(ask, request)
-        guessed = counted.pictures + counted.parts[Part.THINKING_SENT] + counted.parts[Part.TOOLS]
-        if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=guessed):
-            return
-        before = self._anchors.get((ask.session, counted.key))
-        self.calibration = updated_calibration(self.calibration, counted, usage.input, before, ask.target.facts.counted)
-        self._anchors[ask.session, counted.key] = self._tally(ask, request).anchor(usage.input)
-        if self._keep is not None:
-            self._keep(self.calibration)
-
-    def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """Anchor a stored conversation at its last reported usage, unless that was made with other settings."""
-        counted = self._tally(ask, request)
-        if usage.input is None or counted.estimate <= 0:
-            return
-        known = self.calibration.of(counted.key)
-        learned = known.openings_with_tools if counted.tools else known.openings
-        expected = self.calibration.predict(counted.key, counted.estimate, tools=counted.tools)
-        lowest, highest = BELIEVED_KNOWN if learned else BELIEVED
-        if (counted.estimate, usage.input) in learned or lowest <= usage.input / expected <= highest:
-            self._anchors[ask.session, counted.key] = counted.anchor(usage.input)
-
-    def _tally(self, ask: Ask, request: ChatRequest) -> Tally:
-        facts = ask.target.facts
-        key = calibration_key(facts.provider, facts.id)
-        counts = self.calibration.counted_thinking(key, facts.counted)
-        if counts is not facts.counted:
-            facts = replace(facts, counted=counts)
-        with_tools = self.calibration.of(key).counts_tools
-        kept = self._counted.setdefault(ask.session, deque(maxlen=KEPT_TALLIES))
-        for known, under, tools_counted, counted in tuple(kept):
-            if known is request and under.counted is counts and tools_counted is with_tools:
-                return counted
-        made = tally(
-            request.outgoing,
-            ask.turns,
-            facts,
-            system=request.system,
-            tools=request.tools if with_tools else (),
-            thinks=request.plan.thinks,
-        )
-        kept.append((request, facts, with_tools, made))
-        return made
-
-    def forget(self, session: str) -> None:
-        """Drop what is cached for a session that was closed."""
-        self._counted.pop(session, None)
 
 
 ASSUMED_OUTPUT = 131_072
@@ -399,7 +248,7 @@ class Planner:
             repair=_repairs(ask.repairs),
             nudge=ask.repairs.nudge,
         )
-        form, system = None, settings.system
+        form, system = None, with_project(settings.system, settings.project)
         if settings.answer_schema is not None:
             from tui.catalog.answer_format import answer_format  # rarely needed: only scripts ask for a schema
 
@@ -410,6 +259,7 @@ class Planner:
             outgoing=outgoing,
             plan=made,
             system=system,
+            project=settings.project,
             answer_format=form,
             tools=tools,
             max_output=made.max_output,

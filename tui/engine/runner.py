@@ -16,10 +16,10 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role
 from tui.engine.approvals import PendingApprovals
+from tui.engine.ask import Ask
 from tui.engine.budget import Budget
 from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import ConversationState, OpenTurn
-from tui.engine.planner import Ask
 from tui.engine.ports import Ports
 from tui.engine.saving import Saver
 from tui.engine.timers import RetryWait

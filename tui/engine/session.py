@@ -37,8 +37,9 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
+from tui.engine.ask import Ask
 from tui.engine.open_turn import ConversationState
-from tui.engine.planner import Ask, Planner
+from tui.engine.planner import Planner
 from tui.engine.ports import Clock, Ports
 from tui.engine.runner import Compress, Prompt, Queue, Runner
 from tui.engine.saving import Saver

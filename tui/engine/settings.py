@@ -28,6 +28,8 @@ class EngineSettings:
 
     # generation
     system: str = ""
+    project: str = ""
+    """Instructions from files of the working folder, sent after the system prompt."""
     temperature: float | None = None
     top_p: float | None = None
     max_output: int | None = None

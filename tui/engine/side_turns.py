@@ -23,9 +23,9 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec
 from tui.domain.tool_run import ToolRun
+from tui.engine.ask import Repairs
 from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import ConversationState, OpenTurn
-from tui.engine.planner import Repairs
 from tui.engine.ports import Journal, Ports
 from tui.engine.runner import Runner
 from tui.engine.saving import Saver, Writing

@@ -21,10 +21,10 @@ from tui.domain.format_numbers import count
 from tui.domain.messages import CRASHED, Message
 from tui.domain.request import ChatRequest
 from tui.domain.usage import Usage
+from tui.engine.ask import Ask, Repairs
 from tui.engine.attempt import ENDED, Attempt, AttemptId, AttemptOutput
 from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import OpenTurn
-from tui.engine.planner import Ask, Repairs
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, field_of, is_ours, is_thinking_sent_back
 from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, SendRepaired, Spent, Wait, decide
 

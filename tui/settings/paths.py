@@ -57,6 +57,11 @@ class Paths:
         return self.config / "profiles"
 
     @property
+    def prompts(self) -> Path:
+        """The user's prompt templates."""
+        return self.config / "prompts"
+
+    @property
     def themes(self) -> Path:
         """The user's themes."""
         return self.config / "themes"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual import constants
 
+from tui.commands.builtin import registry as builtins
+from tui.commands.builtin.project import PROMPT, template_commands
 from tui.commands.keymap import key_words
 from tui.commands.registry import CommandContext, Registry, Screen, Step, View
 from tui.domain.blocks import Block
@@ -34,6 +37,7 @@ from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
     from tui.app.background_sessions import News
+    from tui.app.prompt_templates import PromptTemplates
     from tui.ui.app import PonderApp
 
 
@@ -66,6 +70,16 @@ class UiServices:
         self._fold = self._fold.next
         self._app.chat.conversation.show(self.showing())
         return self._fold
+
+    async def reread_prompts(self) -> None:
+        """Read the prompt templates; from now on they are commands."""
+        self.use_prompts(await asyncio.to_thread(self._app.services.project.read_templates, builtins().slash_words))
+
+    def use_prompts(self, templates: PromptTemplates) -> None:
+        """Make commands of the templates, in place of earlier ones."""
+        registry = self.registry.with_commands(PROMPT, template_commands(templates))
+        self._app.registry = registry
+        self._context = replace(self._context, registry=registry)
 
     def context(self) -> CommandContext:
         """The context that commands run with."""
@@ -223,6 +237,7 @@ def command_screen(app: PonderApp) -> Screen:
         scroll=parts.scroll,
         move_cursor=move_cursor,
         shift_code=lambda columns: app.chat.transcript.shift_code(columns),
+        reread_prompts=lambda: app.ui_services.reread_prompts(),
         session_changed=lambda: app.chat.open(),
         show_turn=parts.show_turn,
         quit=lambda: app.leave(),

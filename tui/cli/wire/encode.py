@@ -24,8 +24,10 @@ from tui.domain.messages import Message, Origin, Turn, WireName
 from tui.domain.printable import json_escaped
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec
-from tui.engine.planner import Ask, Planner, TokenMeter
+from tui.engine.ask import Ask
+from tui.engine.planner import Planner
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import TokenMeter
 from tui.providers.http.address import join_url
 from tui.providers.http.request import public_headers
 from tui.providers.keys import Keys

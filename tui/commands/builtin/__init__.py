@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tui.commands.builtin import chat, context, model, program, sessions, settings
+from tui.commands.builtin import chat, context, model, program, project, sessions, settings
 from tui.commands.registry import Registry
 
 
@@ -17,6 +17,7 @@ def registry() -> Registry:
             *context.COMMANDS,
             *sessions.COMMANDS,
             *settings.COMMANDS,
+            *project.COMMANDS,
             *program.COMMANDS,
         )
     )

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
     ("system+tools", (Part.SYSTEM, Part.TOOLS), "meter-system"),
+    ("project files", (Part.PROJECT,), "meter-system"),
     ("you", (Part.USER, Part.DRAFT), "meter-user"),
     ("answers", (Part.ANSWERS,), "meter-answers"),
     ("tool results", (Part.TOOL_RESULTS,), "meter-tools"),
     ("thinking sent", (Part.THINKING_SENT,), "meter-thinking"),
 )
 """Parts that are sent, in the order of the bar, with the theme variable of their cells."""
+NOT_ALWAYS = "project files"
+"""The one line that only some conversations have, from beginning to end."""
 
 BEHIND: Sequence[tuple[str, Part]] = (("thinking not sent", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
 """Parts that are not sent: omitted thinking, and room reserved for the answer."""
@@ -35,6 +38,8 @@ def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
     """Label, tokens and colour of every part: always the same lines, so that nothing moves while they grow."""
     rows = []
     for text, parts, colour in GROUPS:
+        if text == NOT_ALWAYS and Part.PROJECT not in reading.parts:
+            continue
         drafting = Part.DRAFT in parts and reading.parts.get(Part.DRAFT, 0)
         count = sum(reading.parts.get(part, 0) for part in parts)
         rows.append((f"{text} + draft" if drafting else text, count, colour))

@@ -1,0 +1,157 @@
+"""Prompt templates: how they are read, filled in and sent, and what those of a project cannot do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.screen_stage import screen
+from tests.ui.stage import until
+from tui.app.prompt_templates import PromptTemplate, PromptTemplates, filled_in, read_templates, template_blocks
+from tui.commands.builtin import registry
+from tui.domain.blocks import TextBlock
+from tui.domain.errors import UsageError
+
+REVIEW = """---
+description: "Review a file"
+argument-hint: FILE [FOCUS]
+model: demo/chat
+level: high
+allowed-tools: shell
+---
+Review $1 with regard to $2. All of it: $ARGUMENTS
+"""
+
+
+def _write(folder: Path, **texts: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / f"{name}.md").write_text(text, "utf-8")
+    return folder
+
+
+def _read(own: Path, project: Path | None = None) -> PromptTemplates:
+    return read_templates(own, project, registry().slash_words)
+
+
+def test_the_head_and_the_blanks(tmp_path: Path) -> None:
+    found = _read(_write(tmp_path / "prompts", review=REVIEW, explain="# Explain\nExplain this simply."))
+    review, explain = found.by_name["review"], found.by_name["explain"]
+    assert (review.description, review.usage, review.spec) == ("Review a file", "FILE [FOCUS]", "demo/chat/high")
+    assert filled_in(review, "'a b.py' speed") == "Review a b.py with regard to speed. All of it: 'a b.py' speed"
+    assert filled_in(review, "a.py") == "Review a.py with regard to . All of it: a.py"
+    assert filled_in(review, "it's") == "Review it's with regard to . All of it: it's"
+    assert (explain.description, explain.usage) == ("Explain", "TEXT")
+    assert filled_in(explain, "monads") == "# Explain\nExplain this simply.\n\nmonads"
+    assert filled_in(explain, " ") == "# Explain\nExplain this simply."
+    assert found.problems == []
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "made"),
+    [
+        ("costs $100 or $1", "a", "costs $100 or a"),
+        ("$1x $ARGUMENTSX $0", "a", "$1x $ARGUMENTSX $0\n\na"),
+        ("$1", "$2 $ARGUMENTS", "$2"),
+        ("$ARGUMENTS", "$1", "$1"),
+        ("---\nnot: a head", "", "---\nnot: a head"),
+    ],
+)
+def test_only_blanks_are_filled_and_arguments_are_not_read_again(text: str, arguments: str, made: str) -> None:
+    assert filled_in(PromptTemplate(name="x", text=text), arguments) == made
+
+
+def test_names_of_commands_cannot_be_taken_and_projects_replace_nothing(tmp_path: Path) -> None:
+    own = _write(tmp_path / "prompts", help="mine", Review="mine")
+    (own / "no name.md").write_text("x")
+    project = tmp_path / "project"
+    _write(project / ".ponder" / "prompts", quit="theirs", review="theirs", extra="theirs", trust="theirs")
+    found = _read(own, project)
+    assert {name: (row.text, row.project) for name, row in found.by_name.items()} == {
+        "review": ("mine", None),
+        "extra": ("theirs", project),
+    }
+    assert found.problems == [
+        "The prompt `help.md` is not used: `/help` is a command of ponder.",
+        "The prompt `no name.md` is not used: its name needs letters, digits, `-` and `_`.",
+        "The prompt `quit.md` of the project is not used: `/quit` is a command of ponder.",
+        "The prompt `review.md` of the project is not used: there is another `/review`.",
+        "The prompt `trust.md` of the project is not used: `/trust` is a command of ponder.",
+    ]
+
+
+def test_every_builtin_wins(tmp_path: Path) -> None:
+    words = registry().slash_words
+    folder = _write(tmp_path / "prompts", **dict.fromkeys(words, "theirs"))
+    found = _read(folder)
+    assert (found.by_name, len(found.problems)) == ({}, len(words))
+
+
+def test_files_are_attached_by_the_template_and_not_by_its_arguments(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("remember", "utf-8")
+    (tmp_path / "other.txt").write_text("secret", "utf-8")
+    template = PromptTemplate(name="x", text="Use @notes.txt, mail me@notes.txt and @missing.txt: $ARGUMENTS")
+    assert template_blocks(template, "@other.txt", tmp_path) == (
+        TextBlock(text='<file name="notes.txt">\nremember\n</file>'),
+        TextBlock(text="Use @notes.txt, mail me@notes.txt and @missing.txt: @other.txt"),
+    )
+
+
+@pytest.mark.parametrize("name", ["../secret.txt", "/etc/hostname", "link.txt", "inside/../../secret.txt"])
+def test_a_template_of_a_project_attaches_nothing_from_outside_it(tmp_path: Path, name: str) -> None:
+    project = tmp_path / "project"
+    (project / "inside").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text("secret", "utf-8")
+    (project / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (project / "fine.txt").write_text("fine", "utf-8")
+    assert len(template_blocks(PromptTemplate(name="x", text="@fine.txt", project=project), "", project)) == 2
+    with pytest.raises(UsageError, match="which is not in the project"):
+        template_blocks(PromptTemplate(name="x", text=f"Look at @{name}", project=project), "", project)
+
+
+def test_a_template_of_a_project_that_is_a_link_to_elsewhere_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret", "utf-8")
+    project = tmp_path / "project"
+    folder = _write(project / ".ponder" / "prompts")
+    (folder / "leak.md").symlink_to(tmp_path / "secret.txt")
+    found = _read(tmp_path / "prompts", project)
+    assert (found.by_name, found.problems) == (
+        {},
+        ["The prompt `leak.md` of the project cannot be read: it leads out of the project."],
+    )
+
+
+async def test_a_template_is_a_command_of_the_running_program(tmp_path: Path) -> None:
+    _write(tmp_path / "config" / "prompts", review=REVIEW.replace("demo/chat", "demo/fast"), shout="Shout: $ARGUMENTS!")
+    async with screen(tmp_path) as s:
+        await s.enter("/shout hello")
+        await s.until_it_says("Shout: hello!")
+        await until(s.pilot, lambda: len(s.house.view().turns) == 1)
+        assert s.house.view().turns[0].messages[0].blocks == (TextBlock(text="Shout: hello!"),)
+        await s.enter("/review a.py speed")
+        await until(s.pilot, lambda: len(s.house.view().turns) == 2)
+        text = "Review a.py with regard to speed. All of it: a.py speed"
+        assert s.house.view().turns[1].messages[0].blocks == (TextBlock(text=text),)
+        assert str(s.house.current.spec) == "demo/fast/high"
+        _write(tmp_path / "config" / "prompts", later="Later.")
+        await s.enter("/prompts")
+        await s.until_it_says("/later Later.")
+        await s.pilot.press("escape")
+        await s.enter("/later")
+        await until(s.pilot, lambda: len(s.house.view().turns) == 3)
+
+
+async def test_prompts_of_a_project_come_with_trust_and_go_with_it(tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    (root / ".git").mkdir(parents=True)
+    _write(root / ".ponder" / "prompts", deploy="Say how to deploy.")
+    async with screen(tmp_path / "home", folder=root) as s:
+        assert s.app.registry.by_slash("deploy") is None
+        await s.enter("/trust")
+        await s.until_toast("is trusted")
+        await s.enter("/deploy")
+        await until(s.pilot, lambda: len(s.house.view().turns) == 1)
+        await s.enter("/trust off")
+        await s.until_toast("is not trusted any more")
+        assert s.app.registry.by_slash("deploy") is None
