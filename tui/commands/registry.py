@@ -100,6 +100,8 @@ class Screen:
     """Scroll the code under the cursor sideways; 0 toggles wrapping."""
     reread_prompts: Callable[[], Awaitable[None]]
     """Read the prompt templates again; they are commands from then on."""
+    toggle_source: Callable[[], None]
+    """Show diagrams under the cursor as they are written, or drawn."""
     session_changed: Callable[[], object]
     """Draw the session that is open now."""
     show_turn: Callable[[str], None]

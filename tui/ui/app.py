@@ -153,11 +153,13 @@ class PonderApp(HookedApp[int]):
         self.watch(self, "app_focus", lambda here: self.ui_services.notifications.focus_changed(here=here), init=False)
         self.theming.watch(self)
         self.services.sessions.listen(self._heard_elsewhere)
+        self.ui_services.diagrams.begin()
 
     def on_unmount(self) -> None:
         """Hear no more of sessions in the background, and decode nothing more."""
         self.services.sessions.listen(None)
         self.ui_services.pictures.close()
+        self.ui_services.diagrams.end()
 
     def _heard_elsewhere(self, news: News) -> None:
         with contextlib.suppress(RuntimeError):  # the screen has just ended

@@ -27,6 +27,7 @@ from tui.domain.events import (
 from tui.domain.format_numbers import noun, tokens
 from tui.domain.printable import one_line
 from tui.settings.schema import nearest
+from tui.ui.diagram_updates import DiagramUpdates
 from tui.ui.pictures.pictures import Pictures
 from tui.ui.terminal.notifications import Notifications
 from tui.ui.terminal.textual_private import write_to_terminal
@@ -51,6 +52,7 @@ class UiServices:
         self.keymap = keymap
         self.notifications = Notifications(self._to_terminal)
         self.pictures = Pictures(app)
+        self.diagrams = DiagramUpdates(app)
 
     @property
     def registry(self) -> Registry:
@@ -238,6 +240,7 @@ def command_screen(app: PonderApp) -> Screen:
         move_cursor=move_cursor,
         shift_code=lambda columns: app.chat.transcript.shift_code(columns),
         reread_prompts=lambda: app.ui_services.reread_prompts(),
+        toggle_source=lambda: app.chat.transcript.toggle_source(),
         session_changed=lambda: app.chat.open(),
         show_turn=parts.show_turn,
         quit=lambda: app.leave(),

@@ -63,6 +63,10 @@ def _shift(columns: int) -> Run:
     return run
 
 
+async def _toggle_source(context: CommandContext, _: str) -> None:
+    context.screen.toggle_source()
+
+
 def _move(
     id_: str, title: str, keys: tuple[str, ...], run: Run, scope: CommandScope = CommandScope.ANYWHERE
 ) -> Command:
@@ -181,6 +185,15 @@ COMMANDS = (
         group=Group.VIEW,
         run=_shift(0),
         keys=("w",),
+        scope=CommandScope.TRANSCRIPT,
+    ),
+    Command(
+        id="diagram.source",
+        title="Source of diagrams",
+        help="Show the diagrams of the message under the cursor as they are written; again: draw them.",
+        group=Group.VIEW,
+        run=_toggle_source,
+        keys=("s",),
         scope=CommandScope.TRANSCRIPT,
     ),
     _move("code.left", "Code to the left", ("left",), _shift(-8), CommandScope.TRANSCRIPT),

@@ -17,6 +17,8 @@ SOFT_LIMIT = 4_000
 """Characters after which an unbroken chunk is cut: the most that one frame may have to parse again."""
 CODE_LINES = 32
 """Lines of code in one part."""
+DIAGRAM_LIMITS = (2_000, 60_000)
+"""Lines and characters of a diagram; a longer one is code."""
 TABLE_LINES, TABLE_SIZE = 64, 16_000
 """Rows, and characters, of a table in one part."""
 
@@ -79,6 +81,16 @@ def chunk_with(chunk: Chunk, source: str) -> Chunk:
         chunk.opens,
         chunk.label,
     )
+
+
+def names_diagram(info: str) -> bool:
+    """Whether the info string of a fence is that of a diagram."""
+    return info.strip().lower().split(" ")[0] == "mermaid"
+
+
+def is_diagram(chunk: Chunk) -> bool:
+    """Whether a chunk is a diagram as a whole."""
+    return chunk.fence is not None and not chunk.part and not chunk.tight and names_diagram(chunk.fence)
 
 
 class Splitter:
@@ -313,7 +325,8 @@ class Splitter:
             if len(stripped) >= len(mark) and not stripped.strip(mark[0]):
                 self._close_fence()
                 return
-        if len(self._lines) >= CODE_LINES or self._size > SOFT_LIMIT:
+        lines, size = DIAGRAM_LIMITS if self._part == 0 and names_diagram(self._fence[2]) else (CODE_LINES, SOFT_LIMIT)
+        if len(self._lines) >= lines or self._size > size:
             self._cut_code()
         line = self._unindented(line)
         self._lines.append(line)

@@ -88,6 +88,8 @@ class Document:
         self._bare = bare
         self.sideways: int | None = None
         """The first visible column where long rows are cut; None wraps them."""
+        self.as_source = False
+        """Diagrams are shown as they are written."""
         self._closed = False
         self._held = ""
         if text:
@@ -176,8 +178,9 @@ class Document:
 
     def height(self, width: int) -> int:
         """The number of lines at this width; unseen parts are guessed."""
-        if width != self._width or self.sideways != self._code.sideways:
-            self._width, self._code.sideways = width, self.sideways
+        self._take_drawings()
+        if (width, self.sideways, self.as_source) != (self._width, self._code.sideways, self._code.diagrams.as_source):
+            self._width, self._code.sideways, self._code.diagrams.as_source = width, self.sideways, self.as_source
             self._table, self._tail, self._last_tail = None, None, []
             self._code.restart()
             self._hint = (-1, [])
@@ -199,6 +202,18 @@ class Document:
     def lay_out_end(self, count: int) -> None:
         """Lay out the last lines."""
         self._lazy_lines.lay_out_end(count - len(self._open_lines()))
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether a diagram is ready that is not shown yet."""
+        return bool(self._code.diagrams.ready())
+
+    def _take_drawings(self) -> None:
+        for index in self._code.diagrams.ready():
+            if index == len(self._chunks):
+                self._tail = None
+            elif self._width:
+                self._lazy_lines.forget(index)
 
     @property
     def is_known(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import field
 
 from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.chunks import Chunk
+from tui.ui.markdown.diagrams import DiagramRows
 from tui.ui.markdown.footnotes import Footnote, Footnotes
 from tui.ui.markdown.highlight import START, LexerState, highlight_from
 from tui.ui.markdown.layout import code_head, code_lines
@@ -151,6 +152,7 @@ class CodeParts:
         self._ends: dict[int, LexerState] = {}
         self._lexed: tuple[int, list[Line]] = (-1, [])
         self._open = OpenCodePart()
+        self.diagrams = DiagramRows()
         self.sideways: int | None = None
         """The first visible column where lines are cut; None wraps them."""
 
@@ -163,11 +165,21 @@ class CodeParts:
         chunk = self._chunks[index]
         if is_display(chunk):
             return formula_lines(f"$$\n{chunk.source}\n$$", width, self.sideways, written=chunk.source)
+        drawn = self.diagrams.lines(index, chunk, width, self.sideways) if self._labels else None
+        if drawn is not None:
+            return [*self._label(chunk, width), *drawn]
         lines = self._lex(index, self._begin(index, self._chunks[index].part))
-        return [*self._label(self._chunks[index], width), *code_lines(lines, width, self.sideways)]
+        shown = [*self._label(chunk, width), *code_lines(lines, width, self.sideways)]
+        problem = self.diagrams.problem(index, chunk)
+        return [*shown, *code_lines([[Run(problem, "muted")]], width)] if problem else shown
 
     def open_lines(self, chunk: Chunk, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
         """The lines of the open part; ``whole`` is its source so far, which only grows between calls."""
+        drawn = None
+        if self._labels:
+            drawn = self.diagrams.open_lines(len(self._chunks), chunk, whole, width, self.sideways)
+        if drawn is not None:
+            return [*self._label(chunk, width), *drawn]
         info = chunk.fence or ""
         known = self._open
         if known.place is None:

@@ -37,6 +37,8 @@ class Renderable:
     is_markdown: ClassVar[bool] = False
     space: int = 0
     """Empty lines above it."""
+    as_source: bool = False
+    """Diagrams are shown as they are written."""
     sideways: int | None = None
     """The first visible column where lines of code are cut; None where they are wrapped."""
 
@@ -278,8 +280,12 @@ class Answer(Renderable):
         self._document = None
 
     def height(self, width: int) -> int:
-        self.document().sideways = self.sideways
+        self.document().sideways, self.document().as_source = self.sideways, self.as_source
         return self.document().height(width)
+
+    @property
+    def is_outdated(self) -> bool:
+        return self._document is not None and self._document.is_outdated
 
     def line(self, number: int) -> Line:
         return self.document().line(number)

@@ -66,6 +66,10 @@ class Thinking(Renderable):
         return self.words.size > 0
 
     @property
+    def is_outdated(self) -> bool:
+        return self.words.is_outdated
+
+    @property
     def size(self) -> int:
         """The number of characters."""
         return self.words.size
@@ -99,7 +103,7 @@ class Thinking(Renderable):
         if self._shown is Fold.FOLDED or not self.has_text:
             self._rows = self._first = 0
             return 1
-        self.words.sideways = self.sideways
+        self.words.sideways, self.words.as_source = self.sideways, self.as_source
         self._total = self.words.height(max(8, width - 2))
         if self._shown is Fold.FULL:
             self._rows, self._first = self._total, 0

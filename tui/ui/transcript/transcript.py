@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from textual.widget import Widget
 from tui.domain.search_terms import SearchTerms
 from tui.ui.terminal.textual_private import move_drag, set_scrolled_size
 from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.branch_mark import STEPS
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.copied_text import CopiedText
@@ -329,10 +330,32 @@ class Transcript(ScrollView, can_focus=True):
         after = next_first_column(before, columns)
         if after == before:
             return
+
+        def shift(block: Renderable) -> None:
+            block.sideways = after
+
+        self._change_rows(section, shift)
+
+    def toggle_source(self) -> None:
+        """Show the diagrams of the message under the cursor as they are written, or drawn."""
+        if self._cursor is None:
+            self.move_cursor(-1)
+        if self._cursor is None:
+            return
+        section = self.column.sections[self._cursor[0]]
+        shown = not any(block.as_source for block in section.blocks)
+
+        def show(block: Renderable) -> None:
+            block.as_source = shown
+
+        self._change_rows(section, show)
+
+    def _change_rows(self, section: Section, change: Callable[[Renderable], None]) -> None:
+        """Change how the blocks of a section are drawn; the text at the top stays there."""
         found = self.column.find(self.column.top)
         position = self.column.sections[found[0]].position_at(found[1]) if found is not None else None
         for block in section.blocks:
-            block.sideways = after
+            change(block)
         section.forget_strips()
         self.screen.clear_selection()  # its columns now have other characters
         self.column.changed(section)
