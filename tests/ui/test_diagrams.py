@@ -10,7 +10,7 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.typeset.drawing import Drawing
 from tui.ui.markdown import diagrams
-from tui.ui.markdown.document import Document
+from tui.ui.markdown.document import Document, code_blocks
 from tui.ui.markdown.runs import plain
 
 SMALL = "flowchart TD\n  A[Begin here] --> B{Is it so?}\n  B -->|yes| C[The end]"
@@ -132,7 +132,7 @@ def _was_refused(request: diagrams.Request) -> bool:
 def test_a_long_source_is_one_chunk_and_too_long_a_one_is_code() -> None:
     source = "flowchart TD\n" + "\n".join(f"  n{number} --> n{number + 1}" for number in range(200))
     document = Document(fenced(source), closed=True)
-    assert document.code_blocks() == [source]
+    assert code_blocks(document.chunks) == [source]
     longer = source + "\n%% " + "x " * 1_000 + "\n" + "\n".join(["%% more"] * 2_100)
-    assert Document(fenced(longer), closed=True).code_blocks() == [longer]
+    assert code_blocks(Document(fenced(longer), closed=True).chunks) == [longer]
     assert any("n0 --> n1" in plain(line) for line in Document(fenced(longer), closed=True).lines(80))

@@ -34,6 +34,7 @@ from tui.ui.terminal.textual_private import write_to_terminal
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build_sections import Showing
+from tui.ui.transcript.code_display import shift_code, toggle_source
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
@@ -238,9 +239,9 @@ def command_screen(app: PonderApp) -> Screen:
         edit_turn=parts.edit_turn,
         scroll=parts.scroll,
         move_cursor=move_cursor,
-        shift_code=lambda columns: app.chat.transcript.shift_code(columns),
+        shift_code=lambda columns: shift_code(app.chat.transcript, columns),
         reread_prompts=lambda: app.ui_services.reread_prompts(),
-        toggle_source=lambda: app.chat.transcript.toggle_source(),
+        toggle_source=lambda: toggle_source(app.chat.transcript),
         session_changed=lambda: app.chat.open(),
         show_turn=parts.show_turn,
         quit=lambda: app.leave(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from textual.widget import Widget
 from tui.domain.search_terms import SearchTerms
 from tui.ui.terminal.textual_private import move_drag, set_scrolled_size
 from tui.ui.theme.theme_styles import ThemeStyles
-from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.branch_mark import STEPS
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.copied_text import CopiedText
@@ -31,13 +30,6 @@ if TYPE_CHECKING:
 def selectable_blocks(section: Section) -> int:
     """Blocks that the cursor can select."""
     return 0 if section.presence is Presence.HIDDEN else len(section.blocks)
-
-
-def next_first_column(column: int | None, by: int) -> int | None:
-    """The new first column of code and tables; None wraps lines, and 0 switches between wrapping and cutting."""
-    if column is None:
-        return max(0, by) if by >= 0 else None
-    return max(0, column + by) if by else None
 
 
 class Transcript(ScrollView, can_focus=True):
@@ -318,53 +310,6 @@ class Transcript(ScrollView, can_focus=True):
 
             self._to_copy = CodeToCopy()
         return self._to_copy.next(self.column, self._cursor)
-
-    def shift_code(self, columns: int) -> None:
-        """Scroll code and tables of the message under the cursor sideways; 0 switches between cutting and wrapping."""
-        if self._cursor is None:
-            self.move_cursor(-1)
-        if self._cursor is None:
-            return
-        section = self.column.sections[self._cursor[0]]
-        before = next((block.sideways for block in section.blocks if block.sideways is not None), None)
-        after = next_first_column(before, columns)
-        if after == before:
-            return
-
-        def shift(block: Renderable) -> None:
-            block.sideways = after
-
-        self._change_rows(section, shift)
-
-    def toggle_source(self) -> None:
-        """Show the diagrams of the message under the cursor as they are written, or drawn."""
-        if self._cursor is None:
-            self.move_cursor(-1)
-        if self._cursor is None:
-            return
-        section = self.column.sections[self._cursor[0]]
-        shown = not any(block.as_source for block in section.blocks)
-
-        def show(block: Renderable) -> None:
-            block.as_source = shown
-
-        self._change_rows(section, show)
-
-    def _change_rows(self, section: Section, change: Callable[[Renderable], None]) -> None:
-        """Change how the blocks of a section are drawn; the text at the top stays there."""
-        found = self.column.find(self.column.top)
-        position = self.column.sections[found[0]].position_at(found[1]) if found is not None else None
-        for block in section.blocks:
-            change(block)
-        section.forget_strips()
-        self.screen.clear_selection()  # its columns now have other characters
-        self.column.changed(section)
-        self.column.settle()
-        if found is not None and position is not None and not self.column.following:
-            top = self.column.sections[found[0]]
-            self.column.scroll_to(self.column.line_of(found[0], 0) - top.start_of(0) + top.line_at(position))
-        self.settle()
-        self.refresh()
 
     def _fold(self, index: int, block: int, line: int | None = None) -> None:
         """Fold a block, or what a click on one of its lines means."""
