@@ -32,6 +32,8 @@ OF_LIBRARIES = {
         "textual._xterm_parser:XTermParser": "_parse_extended_key _sequence_to_key_events",
         "textual.drivers.linux_driver:LinuxDriver": "_get_terminal_size _key_thread _must_signal_resume "
         "_sigcont_application _sigtstp_application _writer_thread",
+        # How much the writer has still to write; its thread offers nothing to wait for.
+        "textual.drivers._writer_thread:WriterThread": "_queue",
         "textual.driver:Driver": "_app _auto_restart _debug _loop",
         "textual.keys": "_character_to_key",
         "textual.message_pump:MessagePump": "_closed",

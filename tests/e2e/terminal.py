@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pyte
 from wcwidth import wcwidth
@@ -27,6 +27,9 @@ LATE_S = 3.0
 """Seconds without output after which nothing more comes from a program that has ended."""
 
 QUERIES = re.compile(rb"\x1b\[(c|0c|>c|6n|\?u|>q|\?\d+\$p)|\x1b\](10|11);\?(?:\x07|\x1b\\)")
+STRINGS = re.compile(rb"\x1b(_G[^\x1b]*|P[0-9;]*q[^\x1b]*)\x1b\\")
+"""Kitty's graphics and sixels, which are read as one."""
+BEGUN_STRING = re.compile(rb"\x1b(?:_[^\x1b]*|P(?:[0-9;]*q[^\x1b]*|[0-9;]*))?(?:\x1b)?\Z")
 LONGEST_QUERY = 32
 """Bytes that may be the beginning of a query whose end is still to be read."""
 MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
@@ -54,6 +57,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 class Terminal:
     """Everything the program writes, as bytes and as a screen; everything it reads.
 
+    ``name`` and ``attributes``: its answers to questions about it.
     ``started``: by a new interpreter, because the start is what is tested; else forked where that is the same.
     """
 
@@ -69,9 +73,11 @@ class Terminal:
         started: bool = False,
         screen: type[pyte.Screen] = pyte.Screen,
     ) -> None:
+        self.name, self.attributes = b"pyte(0.8)", b"\x1b[?62;22c"
         self._parsed = parsed
         self._late = late
         self._withheld = b""
+        self._string = b""
         self._text: str | None = None
         self._lines: list[str] = []
         self.raw = b""
@@ -98,7 +104,7 @@ class Terminal:
             self.process = subprocess.Popen(command, preexec_fn=lambda: _take_terminal(slave), **named)
         self._open = True
 
-    def __enter__(self) -> Terminal:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -126,7 +132,7 @@ class Terminal:
         if self._parsed:
             self._text = None
             try:
-                self._stream.feed(_without_private(data))
+                self._stream.feed(_without_private(self._without_strings(data)))
             except TypeError as fault:  # a sequence with the arguments of another
                 seen = self.raw[-2 * len(data) - 400 :]
                 raise AssertionError(f"pyte cannot draw what was written: {seen!r}") from fault
@@ -135,6 +141,19 @@ class Terminal:
                 self._modes[int(mode)] = found[2] == b"h"
         self._answer()
         return data
+
+    def _without_strings(self, data: bytes) -> bytes:
+        """Hand application strings and sixels on, which pyte would print; one whose end is still to be read waits."""
+        self._string += data
+        *parts, rest = STRINGS.split(self._string)
+        for command in parts[1::2]:
+            self.graphics(command)
+        begun = BEGUN_STRING.search(rest)
+        self._string = rest[begun.start() :] if begun else b""
+        return b"".join(parts[::2]) + (rest[: begun.start()] if begun else rest)
+
+    def graphics(self, command: bytes) -> None:
+        """A terminal without graphics ignores them."""
 
     def forget(self) -> None:
         """Let go of what was read: where much comes, every byte more would copy and search all of it."""
@@ -221,11 +240,13 @@ class Terminal:
             )
         if asked == b"6n":
             return b"\x1b[1;1R"
+        if asked == b">q":
+            return b"\x1bP>|" + self.name + b"\x1b\\"
         if asked == b"?u":
             return b"\x1b[?0u"
         if asked.endswith(b"$p"):
             return b"\x1b[" + asked[:-2] + b";0$y"
-        return b"\x1b[?62;22c"
+        return self.attributes
 
     # Writing
 

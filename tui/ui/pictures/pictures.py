@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from enum import Enum
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from rich.color import ColorSystem
 
 from tui.ui.pictures.decoding import NotDrawable, PillowMissing
+from tui.ui.pictures.kitty_pictures import KittyPictures
+from tui.ui.terminal.graphics import Graphics, can_be_asked
+from tui.ui.terminal.textual_private import driver_of
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.workers import start_work
 
@@ -21,6 +27,10 @@ if TYPE_CHECKING:
     from tui.ui.pictures.rows import PictureLine
 
 T = TypeVar("T")
+Made: TypeAlias = "Sequence[PictureLine] | tuple[str, tuple[int, int]] | None"
+"""Rows, or what is to be sent to the terminal: a PNG in base64, with its columns and rows."""
+PATIENCE_S = 1.0
+"""How long a picture waits for the terminal's answers."""
 MOST_CELLS = 40_000
 """Cells of pictures that stay decoded, more than any screen has."""
 COLOURS = {"256": ColorSystem.EIGHT_BIT, "truecolor": ColorSystem.TRUECOLOR}
@@ -61,12 +71,20 @@ class PictureThread:
             work()
 
 
+class Way(Enum):
+    """How pictures are drawn."""
+
+    BLOCKS = "blocks"
+    KITTY = "kitty"
+
+
 class Pictures:
     """Decodes pictures when they are first seen."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
         self._thread = PictureThread()
+        self._kitty = KittyPictures(app)
         self._asked: set[Picture] = set()
         self.kept: dict[Picture, None] = {}
         """Decoded pictures, the last seen at the end."""
@@ -77,6 +95,9 @@ class Pictures:
         self._is_missing = ""
         self.draws = False
         """Whether pictures are drawn."""
+        self._setting = ""
+        self._graphics: asyncio.Future[Graphics] | None = None
+        """What the terminal can draw; None before it was asked."""
         self._colours = ColorSystem.TRUECOLOR
         self.follow_settings()
 
@@ -84,7 +105,8 @@ class Pictures:
         """Apply ``ui.images`` and ``ui.plain``."""
         layers = self._app.services.settings.layers()
         colours = COLOURS.get(self._app.console.color_system or "")
-        wanted = layers.value("ui.images") != "off" and not layers.value("ui.plain")
+        self._setting = str(layers.value("ui.images"))
+        wanted = self._setting != "off" and not layers.value("ui.plain")
         able = colours is not None and not self._app.no_color
         self.draws = wanted and able and not self._is_missing
         self.problem = self._is_missing if wanted and able else ""
@@ -95,6 +117,14 @@ class Pictures:
     def close(self) -> None:
         """The screen ends."""
         self._thread.end()
+
+    def leave(self) -> str:
+        """What to write before the terminal is given back. Back again, the pictures are sent anew."""
+        deletions = self._kitty.leave()
+        if deletions:
+            for picture in list(self.kept):
+                self._drop(picture)
+        return deletions
 
     def seen(self, picture: Picture, *, is_drawn: bool) -> None:
         """A row of it is painted: decode it, or keep it longer than others."""
@@ -108,29 +138,75 @@ class Pictures:
     def forget(self, picture: Picture) -> None:
         """It is no longer shown."""
         self.kept.pop(picture, None)
+        self._kitty.forget(picture)
 
     async def _draw(self, picture: Picture) -> None:
         data, width, wish = picture.data or "", picture.width, self.wish
+
+        def is_wanted() -> bool:
+            return (picture.width, self.wish) == (width, wish)
+
         try:
-            lines = await self._thread.run(lambda: self._decode(data, width))
+            graphics = await self._terminal()
+            way = self._way(graphics)
+            job = self._job(way, graphics, data, width)
+            made = await self._thread.run(lambda: job() if is_wanted() else None)
+            if made is None or not is_wanted():
+                return
+            lines = await self._kitty.send(picture, *made) if isinstance(made, tuple) else made
         except PillowMissing as missing:
             self._is_missing = str(missing)
             self.follow_settings()
         except NotDrawable as problem:
             picture.refuse(str(problem))
         else:
-            if (picture.width, self.wish) == (width, wish):
+            if is_wanted() and lines is not None:
                 picture.show(lines)
                 self.kept[picture] = None
                 self._drop_oldest()
+            else:
+                self._kitty.forget(picture)
         finally:
             self._asked.discard(picture)
-        self._changed()
+            self._changed()
 
-    def _decode(self, data: str, width: int) -> Sequence[PictureLine]:
-        from tui.ui.pictures.half_blocks import half_block_lines  # not loaded for the first screen
+    def _way(self, graphics: Graphics) -> Way:
+        if self._setting == "auto":
+            return Way.KITTY if graphics.placeholders else Way.BLOCKS
+        return Way(self._setting)
 
-        return half_block_lines(data, width, self._colours)
+    def _job(self, way: Way, graphics: Graphics, data: str, width: int) -> Callable[[], Made]:
+        """What the thread does for one picture. The code is not loaded for the first screen."""
+
+        def blocks() -> Made:
+            from tui.ui.pictures.half_blocks import half_block_lines
+
+            return half_block_lines(data, width, self._colours)
+
+        def kitty() -> Made:
+            from tui.ui.pictures.kitty import kitty_picture
+
+            return kitty_picture(data, width, graphics.cell)
+
+        return kitty if way is Way.KITTY else blocks
+
+    async def _terminal(self) -> Graphics:
+        """What the terminal can draw; it is asked once."""
+        if self._graphics is None:
+            loop = asyncio.get_running_loop()
+            graphics = self._graphics = loop.create_future()
+
+            def answered(found: Graphics) -> None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(lambda: None if graphics.done() else graphics.set_result(found))
+
+            ask = getattr(driver_of(self._app), "ask_graphics", None)
+            if ask is None or not can_be_asked(os.environ):
+                graphics.set_result(Graphics())
+            else:
+                ask(answered)
+                loop.call_later(PATIENCE_S, answered, Graphics())
+        return await asyncio.shield(self._graphics)
 
     def _drop_oldest(self) -> None:
         cells = sum(picture.area for picture in self.kept)
@@ -138,8 +214,11 @@ class Pictures:
             if cells <= MOST_CELLS:
                 break
             cells -= picture.area
-            del self.kept[picture]
-            picture.forget_rows()
+            self._drop(picture)
+
+    def _drop(self, picture: Picture) -> None:
+        self.forget(picture)
+        picture.forget_rows()
 
     def _changed(self) -> None:
         """Draw what has changed, in every transcript on the screen."""

@@ -51,6 +51,12 @@ class PictureStrip(Strip):
     def apply_filter(self, filter: LineFilter, background: Color) -> Strip:  # noqa: A002 - Textual's name
         return self
 
+    def crop_extend(self, start: int, end: int, style: Style | None) -> Strip:
+        missing = end - self.cell_length
+        if start or missing < 0:
+            return super().crop_extend(start, end, style)
+        return PictureStrip([*self, Segment(" " * missing, style)], end) if missing else self
+
     def apply_offsets(self, x: int, y: int) -> Strip:
         parts = list(self)
         parts[0] = _with_offset(parts[0], x, y)

@@ -34,10 +34,12 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 from tui.ui.terminal.background import LAST_PATIENCE_S, TerminalBackground, background_in, read_answers
+from tui.ui.terminal.graphics import QUESTIONS, GraphicsAnswers
 
 if TYPE_CHECKING:
     from tui.ui.services import UiServices
     from tui.ui.terminal.background import BackgroundQuestion
+    from tui.ui.terminal.graphics import Graphics
 
 ALTERNATE_KEYS = "\x1b[=4;2u"
 """Kitty's protocol: besides what Textual requests, report the key's letter on a Latin keyboard."""
@@ -221,6 +223,7 @@ class TerminalDriver(LinuxDriver):
         self._owed = 0
         """Answers to ``ASK_NAME`` still to come."""
         self._said = ""
+        self._graphics: GraphicsAnswers | None = None
         self._is_up = self._continued = False
         self._woken: Callable[..., object] = lambda **_: None
 
@@ -247,6 +250,7 @@ class TerminalDriver(LinuxDriver):
         ui_services: UiServices | None = getattr(self._app, "ui_services", None)
         if ui_services is not None:
             ui_services.notifications.restore_title()
+            self.write(ui_services.pictures.leave())
         if self._counts_clusters:
             self._counts_clusters = False
             self.write(CLUSTERS_OFF)
@@ -394,6 +398,20 @@ class TerminalDriver(LinuxDriver):
             *names, self._said = NAMED.split(self._said + text)
             self._owed = max(0, self._owed - len(names))
             self._said = self._said[-LONGEST_ANSWER:]
+        if self._graphics is not None and self._graphics.take(text, is_last=not self._owed):
+            self._graphics = None
+
+    def ask_graphics(self, answered: Callable[[Graphics], None]) -> None:
+        """Ask what the terminal can draw; ``answered`` is called on the thread that reads."""
+        self._graphics = GraphicsAnswers(answered)
+        self._owed += 1
+        self.write(QUESTIONS + ASK_NAME)
+        self.flush()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the terminal has still to read what was written: much more would stop the screen."""
+        return self._writer_thread is not None and self._writer_thread._queue.qsize() > 1
 
     def _hand_on(self, messages: Iterable[Message]) -> None:
         for message in messages:
