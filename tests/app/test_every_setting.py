@@ -323,6 +323,7 @@ PROBES: dict[str, Probe] = {
     "reasoning.dynamicBudget": Probe("true", sent("thinking"), first=("/set reasoning.dynamicBudgetAbove 1",)),
     "reasoning.dynamicBudgetAbove": Probe("1", sent("thinking"), first=("/set reasoning.dynamicBudget true",)),
     "reasoning.summary": Probe("detailed", sent("reasoning", "summary"), OPENAI),
+    "reasoning.language": Probe("German", sent("system")),
     "generation.system": Probe("Be terse.", sent("system")),
     "generation.temperature": Probe("0.3", sent("temperature"), "deepseek/deepseek-v4-pro/none"),
     "generation.topP": Probe("0.96", sent("top_p"), "deepseek/deepseek-v4-pro/none"),

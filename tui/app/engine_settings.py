@@ -39,6 +39,7 @@ def engine_settings(
         dynamic_budget=reasoning.dynamicBudget,
         dynamic_budget_above=reasoning.dynamicBudgetAbove,
         summary=reasoning.summary,
+        language=reasoning.language.strip(),
         system=generation.system,
         project=project,
         temperature=generation.temperature,

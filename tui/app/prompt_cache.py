@@ -27,6 +27,7 @@ from tui.context.prompt_cache import (
     thinking_digest,
     tools_digest,
 )
+from tui.context.thinking_language import system_language, with_language
 from tui.domain.cost import Paid, money
 from tui.domain.errors import PonderError
 from tui.domain.events import Notice, Severity
@@ -250,13 +251,15 @@ class CacheService:
         quirks = effective_quirks(target.provider, target.facts)
         rules = engine_settings(layers, self._current.program.catalog).rules
         offered = settings.tools.enabled and target.facts.tools
+        language = system_language(_turns(view), settings.reasoning.language.strip())
+        system = with_project(settings.generation.system, self._current.program.project_text)
         return NextRequest(
             provider=target.origin.provider,
             model=target.origin.model,
             level=view.plan.level,
             thinking=thinking_digest(view.plan),
             tools=(self._tools_digest() if tools is None else tools_digest(tools)) if offered else "",
-            system=text_digest(with_project(settings.generation.system, self._current.program.project_text)),
+            system=text_digest(with_language(system, language)),
             history=history_digest(view.compression),
             rules=rules_name(rules),
             has_thinking=bool(parts.get(Part.THINKING_SENT) or parts.get(Part.THINKING_STRIPPED)),

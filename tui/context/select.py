@@ -14,6 +14,7 @@ from tui.catalog.facts import ModelFacts, Quirks
 from tui.context.legality import make_legal
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
 from tui.context.thinking_back import Repair, SendRules, ThinkingJudge, TurnPosition, same_origin
+from tui.context.thinking_language import language_note, prompt_language
 from tui.context.wire_rules import RULES
 from tui.domain.blocks import (
     Block,
@@ -70,8 +71,12 @@ def select(  # noqa: PLR0913 - independent facts about the next request, keyword
     compression: CompressionView | None = None,
     repair: frozenset[Repair] | None = None,
     nudge: str = "",
+    language: str = "",
 ) -> Outgoing:
-    """Return the messages to send, and why each block is sent or not. Runs in linear time."""
+    """Return the messages to send, and why each block is sent or not. Runs in linear time.
+
+    ``language`` is the language of thinking that the system prompt asks for.
+    """
     view = compression or CompressionView()
     send_rules = SendRules(
         rules=rules,
@@ -86,7 +91,7 @@ def select(  # noqa: PLR0913 - independent facts about the next request, keyword
         nudge=nudge,
     )
     verdict_log = VerdictLog()
-    drafts = _Selection(send_rules, verdict_log, view).drafts(turns)
+    drafts = _Selection(send_rules, verdict_log, view, language).drafts(turns)
     legal = make_legal(drafts, send_rules, verdict_log) if turns else []
     return Outgoing(
         messages=tuple(_finished(draft) for draft in legal),
@@ -113,12 +118,13 @@ class _Selection:
     send_rules: SendRules
     verdict_log: VerdictLog
     view: CompressionView
+    language: str
 
     def drafts(self, turns: Sequence[Turn]) -> list[SelectionDraft]:
         """Return the messages to send."""
         drafts: list[SelectionDraft] = []
         positions = self._positions(turns)
-        summary_sent = False
+        summary_sent, language = False, self.language
         for turn in turns:
             if turn.id in self.view.compressed_turns:
                 self._not_sent(turn.messages, Reason.COMPRESSED)
@@ -131,7 +137,11 @@ class _Selection:
             if has_failed(turn):
                 self._not_sent(turn.messages, Reason.FAILED)
                 continue
-            drafts.extend(self._turn(turn, positions[turn.id]))
+            selected = self._turn(turn, positions[turn.id])
+            if selected and (wanted := prompt_language(turn)) != language:
+                selected[0].items.append(DraftItem(TextBlock(text=scrubbed(language_note(wanted)))))
+                language = wanted
+            drafts.extend(selected)
         return drafts
 
     def _positions(self, turns: Sequence[Turn]) -> dict[str, TurnPosition]:

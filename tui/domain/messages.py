@@ -91,6 +91,8 @@ class Message:
     """Set if the provider reported a use of its cache."""
     answered_early: bool = False
     """The user asked for this answer while the model was thinking."""
+    language: str = ""
+    """The language of thinking that was wanted when the user sent this prompt."""
 
 
 @dataclass(frozen=True, slots=True)

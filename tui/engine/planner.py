@@ -18,6 +18,7 @@ from tui.catalog.plan import DynamicBudget, least_thinking, plan
 from tui.catalog.provider_rows import cache_ttl
 from tui.context.select import select
 from tui.context.thinking_back import Repair
+from tui.context.thinking_language import system_language, with_language
 from tui.domain.blocks import Block
 from tui.domain.messages import Origin, Role, Turn
 from tui.domain.request import ChatRequest, with_instruction, with_project
@@ -236,6 +237,7 @@ class Planner:
         target, settings = ask.target, ask.settings
         tools = ask.tools if target.facts.tools else ()
         quirks = effective_quirks(target.provider, target.facts)
+        language = system_language(ask.turns, settings.language)
         outgoing = select(
             ask.turns,
             rules=settings.rules,
@@ -247,8 +249,9 @@ class Planner:
             compression=ask.view,
             repair=_repairs(ask.repairs),
             nudge=ask.repairs.nudge,
+            language=language,
         )
-        form, system = None, with_project(settings.system, settings.project)
+        form, system = None, with_language(with_project(settings.system, settings.project), language)
         if settings.answer_schema is not None:
             from tui.catalog.answer_format import answer_format  # rarely needed: only scripts ask for a schema
 

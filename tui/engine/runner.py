@@ -317,7 +317,9 @@ class Runner:
             stored=self._queue.started,
             take_steers=self._queue.next_steers,
             steers_stored=self._queue.started,
-            messages=[Message(id=ports.new_id(), role=Role.USER, blocks=blocks)],
+            messages=[
+                Message(id=ports.new_id(), role=Role.USER, blocks=blocks, language=conversation.settings.language)
+            ],
         )
         return TurnLoop(turn, self.compression)
 

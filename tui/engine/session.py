@@ -99,7 +99,8 @@ class Previewer:
         """Like ``preview``, but with the draft as the prompt, unless a turn runs before it."""
         ask = self._runner.ask("", whole=True)
         if draft.strip() and not self._runner.busy:
-            prompt = Message(id=DRAFT_ID, role=Role.USER, blocks=(TextBlock(text=draft),))
+            language = ask.settings.language
+            prompt = Message(id=DRAFT_ID, role=Role.USER, blocks=(TextBlock(text=draft),), language=language)
             ask = replace(ask, turns=(*ask.turns, Turn(id=DRAFT_ID, messages=(prompt,), open=True)))
         return self._preview_of(ask)
 

@@ -25,6 +25,8 @@ class EngineSettings:
     dynamic_budget: bool = False
     dynamic_budget_above: int = 150_000
     summary: str = "auto"
+    language: str = ""
+    """``reasoning.language``: the language to think in; "" asks for none."""
 
     # generation
     system: str = ""

@@ -327,7 +327,9 @@ class SideTurns:
             approvals=self._runner.approvals,
             budget=self._runner.budget,
             stored=_ignore,
-            messages=[Message(id=ports.new_id(), role=Role.USER, blocks=blocks)],
+            messages=[
+                Message(id=ports.new_id(), role=Role.USER, blocks=blocks, language=conversation.settings.language)
+            ],
         )
         compression = _NoCompression(ports, saver, conversation, _ignore, self._runner.budget)
         return SideTurn(turn, channel, compression, self._conversation.turns)

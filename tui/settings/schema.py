@@ -79,6 +79,8 @@ class Reasoning(Section):
     """Effective tokens above which dynamicBudget applies."""
     summary: Literal["auto", "concise", "detailed", "off"] = "auto"
     """Detail of the summary requested for hidden thinking (OpenAI-style APIs)."""
+    language: str = ""
+    """The language that models are asked to think in, as its name or code; not asked for if empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +218,15 @@ class Settings(Section):
     local: Local = Local()
 
 
+SUGGESTED = {
+    "reasoning.language": (
+        *("Arabic", "Chinese", "Czech", "Dutch", "English", "French", "German", "Hindi", "Italian", "Japanese"),
+        *("Korean", "Polish", "Portuguese", "Russian", "Spanish", "Swedish", "Turkish", "Ukrainian", "Vietnamese"),
+    ),
+}
+"""Some values of settings that accept any text."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
     """One setting. Properties that are rarely needed are computed on access."""
@@ -232,6 +243,11 @@ class Key:
     def choices(self) -> tuple[str, ...]:
         """The accepted values if they are a short list."""
         return _choices(self._plain)
+
+    @property
+    def suggestions(self) -> tuple[str, ...]:
+        """Values for completion: all accepted ones, or some of them."""
+        return self.choices or SUGGESTED.get(self.name, ())
 
     @property
     def kind(self) -> str:

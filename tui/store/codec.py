@@ -135,6 +135,7 @@ def message_from(identity: str, role: str, meta: Json, blocks: tuple[Block, ...]
         cost=_cost(meta),
         cache=_child(meta, "cache", _cache_record),
         answered_early=_flag(meta, "answered_early"),
+        language=_text_or_none(meta, "language") or "",
     )
 
 

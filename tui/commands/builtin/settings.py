@@ -18,7 +18,7 @@ def _settings(context: CommandContext, typed: str) -> Iterable[str]:
         starting = [key for key in keys() if key.lower().startswith(name.lower())]
         return starting or [key for key in keys() if name.lower() in key.lower()]
     key = next((known for known in keys().values() if known.name.lower() == name.lower()), None)
-    return [choice for choice in key.choices if choice.lower().startswith(rest.lower())] if key else []
+    return [choice for choice in key.suggestions if choice.lower().startswith(rest.lower())] if key else []
 
 
 def _set_keys(context: CommandContext, typed: str) -> Iterable[str]:
