@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 GROWING = "growing"
 """Key of the parser's environment: the source parsed so far if more may follow, else absent."""
+IN_WORD = "in word"
+"""Key of the parser's environment: true if a growing source does not end with a blank."""
 HIDDEN_BAR = "\ufdd0"
 """Replaces ``|`` inside a formula while cells are separated. It is a noncharacter, so no text contains it."""
+MAY_CHANGE = "may change"
+"""``info`` of a formula at the end of a text that still grows."""
 MATH_FENCE = "math"
 """The language of a code block that is a display."""
 MOST_LINES = 64
@@ -40,13 +44,17 @@ BRACKETED = {
 NUMBER_OR_BOX = re.compile(r"[\s\d]*|[xX]")
 r"""Content of ``\[…\]`` that means brackets: a reference, or the box of a task list."""
 DOUBLE = re.compile(r"\$\$(?!\$)((?:[^$\\]|\\.){1,4000}?)\$\$(?!\$)", re.DOTALL)
-SINGLE = re.compile(r"\$((?:[^$\\`]|\\[^`]){1,1000}?)\$(?!\$)", re.DOTALL)
+SINGLE = re.compile(r"\$((?>\\text\{[^{}]*(?:\}|\Z)|[^$\\`]|\\[^`]){1,1000}?)\$(?!\$)", re.DOTALL)
+TEXT = re.compile(r"\\text\{[^{}]*(?:\}|\Z)|\\\$")
+"""Where a dollar sign does not end a formula."""
 LATEX = re.compile(r"\\[A-Za-z]{2}|[\^_]\{|\\[,;!{}|]")
-SIGN = re.compile(r"\\[A-Za-z,;!{}|]|[\^_=<>{}]")
+SIGN = re.compile(r"\\[A-Za-z,;!{}|%]|[\^_=<>{}]")
 """Characters that occur in formulas, but not in numbers with units, prices and sentences."""
 COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\{[^{}]*\})?|\\.")
+OPEN_ARGUMENT = re.compile(r"\\[A-Za-z]+\*?\{[^{}]*\Z")
 PROSE = re.compile(
-    r"\b(?:and|or|to|the|for|per|from|is|are|was|were|of|on|at|by|but|not|with|than|then|you|vs|about)\b"
+    r"(?<!\S)(?:and|or|to|the|for|per|from|is|are|was|were|of|on|at|by|but|not|with|than|then|you|vs|about)"
+    r"(?![^\s,.;:!?])"
     r"|[A-Za-z]{3,}\s+[A-Za-z]{2,}|[A-Za-z]{2,}\s+[A-Za-z]{3,}"
 )
 VARIABLE = re.compile(r"[A-Z]{2,}_[A-Z0-9_]+")
@@ -85,7 +93,7 @@ def formula_end(text: str, at: int, *, growing: bool = False) -> int:
         if found is not None:
             return found.end() if _is_closed(found[1], text[found.end() :]) else 0
         rest = text[at + 1 :]
-    unclosed = growing and len(rest) <= MOST_OPEN and not any(mark in rest.rstrip("$") for mark in "$`")
+    unclosed = growing and len(rest) <= MOST_OPEN and not any(mark in TEXT.sub("", rest).rstrip("$") for mark in "$`")
     return len(text) if unclosed and rest and _may_become_one(rest) else 0
 
 
@@ -129,6 +137,7 @@ def _reads_as_formula(content: str) -> bool:
 
 
 def _may_become_one(content: str) -> bool:
+    content = OPEN_ARGUMENT.sub(r"\\", content)
     if content[0].isspace() or content[0].isdigit():
         return SIGN.search(content) is not None and PROSE.search(COMMAND.sub(" \\\\ ", content)) is None
     return _reads_as_formula(content) or not any(map(str.isalnum, content))
@@ -147,7 +156,10 @@ def _inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as mark
     end = formula_end(state.src[: state.posMax], at, growing=_is_open(state))
     if end:
         if not silent:
-            state.push("math_inline", "", 0).content = state.src[at:end]
+            token = state.push("math_inline", "", 0)
+            token.content = state.src[at:end]
+            # The next character may show that it was no formula.
+            token.info = MAY_CHANGE if end == state.posMax and state.env.get(IN_WORD) and _is_open(state) else ""
         state.pos = end
     elif mark == "\\" and state.src[at + 1 : at + 2] in KEPT_ESCAPES:
         if not silent:

@@ -84,8 +84,8 @@ def _(node: Space, style: Style) -> str:
 @flat.register
 def _(node: Row, style: Style) -> str:
     items = node.items
-    gaps = blanks(items, style)
     kinds = classes(items)
+    gaps = blanks(items, style, kinds)
     text = ""
     for number, item in enumerate(items):
         if isinstance(item, Space):

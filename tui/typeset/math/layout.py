@@ -53,6 +53,11 @@ def box(node: Node, setting: Setting) -> Box:
 
 
 @box.register
+def _(_: Space, __: Setting) -> Box:
+    return EMPTY
+
+
+@box.register
 def _(node: Row, setting: Setting) -> Box:
     return line(node.items, setting)
 
@@ -60,7 +65,8 @@ def _(node: Row, setting: Setting) -> Box:
 def line(items: Sequence[Node], setting: Setting) -> Box:
     """Atoms beside each other."""
     gaps = blanks(items, setting.style)
-    drawn = [EMPTY if isinstance(item, Space) else box(item, setting) for item in items]
+    # Symbols without a dispatch: they are most of the items.
+    drawn = [setting.text(item.text) if isinstance(item, Symbol) else box(item, setting) for item in items]
     heights = [each.height for each in drawn]
     for number, item in enumerate(items):
         if is_integral(item) and heights[number] == 1 and _tallest_after(items, heights, number) > 1:

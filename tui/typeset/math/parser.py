@@ -186,6 +186,9 @@ class Parser:
         self._deeper()
         items: list[Node] = []
         while (token := self.peek()) and token != end and token not in ENDS:
+            if token.isspace():
+                self._at += 1
+                continue
             if token in INFIX:
                 items = [self._infix(row_of(items), end)]
                 continue
@@ -262,12 +265,12 @@ class Parser:
         self._atoms += not token.isspace()
         if self._atoms > MOST_ATOMS:
             raise CannotSetError("too many symbols")
-        if token == "{":
-            return self._braced()
+        if token.isascii() and token.isalnum() and self.font == "plain":
+            return Symbol(token)
         if token[0] == "\\" and len(token) > 1:
             return self._command(token[1:])
-        if token.isspace():
-            return None
+        if token == "{" or token.isspace():
+            return self._braced() if token == "{" else None
         if token in ("^", "_", "}", "&", "\\", "$"):
             raise CannotSetError(f"{token} is out of place")
         if token == "~":
@@ -306,6 +309,8 @@ class Parser:
 
     def _scripted(self, atom: Node) -> Node:
         """The atom with the scripts that follow it."""
+        if self._at < len(self._tokens) and self._tokens[self._at].isalnum():
+            return atom
         below: Node | None = None
         above: list[Node] = []
         limits: bool | None = None

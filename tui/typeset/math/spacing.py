@@ -60,24 +60,32 @@ SIDES: dict[type[Node], Sides] = {
 }
 
 
+OF_KIND = {kind: Sides(kind, kind) for kind in ("ord", "op", "fn", "bin", "rel", "open", "close", "punct", "inner")}
+SIGN = Sides("ord", "sign")
+
+
 def sides_of(node: Node) -> Sides:
+    if isinstance(node, Symbol):  # most atoms, and far faster than a pattern
+        return OF_KIND[node.kind]
     match node:
-        case Symbol(_, kind) | Classed(_, kind):
-            found = Sides(kind, kind)
+        case Classed(_, kind):
+            found = OF_KIND[kind]
         case Script(Symbol(_, "fn", True), Symbol() | Row()):
             found = Sides("fn", "op")
         case Script(Words()):
-            found = Sides("ord", "ord")
+            found = OF_KIND["ord"]
         case Script(base) | Stack(base) | Struck(base) | Accent(_, base):
             found = sides_of(base)
         case _:
-            found = SIDES.get(type(node), Sides("ord", "ord"))
+            found = SIDES.get(type(node), OF_KIND["ord"])
     return found
 
 
 def classes(items: Sequence[Node]) -> list[Sides]:
     """The classes of consecutive atoms; signs are ordinary."""
     found = [sides_of(item) for item in items]
+    if not any(side.left == "bin" for side in found):
+        return found
     atoms = [number for number, item in enumerate(items) if not isinstance(item, Space)]
     for place, number in enumerate(atoms):
         if found[number].left != "bin":
@@ -85,37 +93,39 @@ def classes(items: Sequence[Node]) -> list[Sides]:
         before = found[atoms[place - 1]].right if place else ""
         after = found[atoms[place + 1]].left if place + 1 < len(atoms) else ""
         if before in BEFORE_SIGN or after in AFTER_SIGN:
-            found[number] = Sides("ord", "sign")
+            found[number] = SIGN
     return found
 
 
-def blanks(items: Sequence[Node], style: Style) -> list[int]:
+def blanks(items: Sequence[Node], style: Style, kinds: Sequence[Sides] | None = None) -> list[int]:
     """The blanks before each atom. Explicit spaces and those of the rules do not add up."""
-    kinds = classes(items)
+    kinds = classes(items) if kinds is None else kinds
+    gaps = TIGHT if style is Style.SCRIPT else WIDE
     found: list[int] = []
-    before = -1
+    before: Node | None = None
+    side = ""
     explicit = 0
-    for number, item in enumerate(items):
-        found.append(0)
+    for item, (left, right) in zip(items, kinds, strict=True):
         if isinstance(item, Space):
             explicit = max(explicit, item.columns)
+            found.append(0)
             continue
-        is_tight = style is Style.SCRIPT and not _is_wordy(items, before, number)
-        wanted = _gap(kinds[before].right, kinds[number].left, tight=is_tight)
-        if before < 0 or _is_blank(items[before], -1) or _is_blank(item, 0):
+        wanted = gaps[side, left] if before is not None else 0
+        if gaps is TIGHT and before is not None and (_is_wordy(item) or _is_wordy(before)):
+            wanted = WIDE[side, left]
+        if wanted and (_is_blank(before, -1) or _is_blank(item, 0)):
             wanted = 0
-        found[-1] = max(wanted, explicit) if before >= 0 else explicit
-        before, explicit = number, 0
+        found.append(max(wanted, explicit))
+        before, side, explicit = item, right, 0
     return found
 
 
-def _is_wordy(items: Sequence[Node], left: int, right: int) -> bool:
-    """Whether one of two neighbours is an operator in letters."""
-    pair = (items[left], items[right])
-    return left >= 0 and any(isinstance(one, Symbol) and one.kind == "bin" and one.text.isalpha() for one in pair)
+def _is_wordy(item: Node) -> bool:
+    """Whether this is an operator in letters."""
+    return isinstance(item, Symbol) and item.kind == "bin" and item.text.isalpha()
 
 
-def _is_blank(item: Node, at: int) -> bool:
+def _is_blank(item: Node | None, at: int) -> bool:
     return isinstance(item, Words) and item.text[at:][:1] == " "
 
 
@@ -129,3 +139,9 @@ def _gap(left: str, right: str, *, tight: bool) -> int:
     if "rel" in (left, right):
         return int(left != right and left != "open" and right not in ("close", "punct"))
     return int((left, right) in APART)
+
+
+_NAMES = (*OF_KIND, "sign")
+WIDE = {(left, right): _gap(left, right, tight=False) for left in _NAMES for right in _NAMES}
+TIGHT = {(left, right): _gap(left, right, tight=True) for left in _NAMES for right in _NAMES}
+"""The blanks between neighbours, in a line and in a script."""

@@ -94,7 +94,8 @@ def _spaced(found: Sequence[Box]) -> list[Box]:
 
 def _broken(items: Sequence[Node], setting: Setting, width: int) -> list[Box]:
     """Lines of at most this width, cut before relations, else before operators."""
-    gaps, kinds = blanks(items, setting.style), classes(items)
+    kinds = classes(items)
+    gaps = blanks(items, setting.style, kinds)
     ends = list(accumulate(gap + box(item, setting).width for gap, item in zip(gaps, items, strict=True)))
     places = {at: _break_before(items, kinds, at) for at in range(1, len(items))}
     found: list[Box] = []

@@ -40,12 +40,12 @@ def drawn_runs(text: str, look: Look, href: str, written: str) -> Line:
     return [*found, Run(text[at:], "formula", look, href, written)] if at < len(text) else found
 
 
-def formula_runs(source: str, look: Look, href: str) -> Line:
-    """A formula in a line of text."""
+def formula_runs(source: str, look: Look, href: str, *, is_open: bool = False) -> Line:
+    """A formula in a line of text; one that is still open is shown as written."""
     # Imported with the first formula: most answers have none.
     from tui.typeset.math.typesetting import set_line
 
-    shown = set_line(source)
+    shown = set_line(source) if not is_open else None
     if shown is None:
         return [Run(source.replace("\n", " "), "math", look, href)]
     return drawn_runs(shown, look, href, source)

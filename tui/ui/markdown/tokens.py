@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tui.domain.fast_dataclass import dataclass
-from tui.typeset.math.in_markdown import GROWING, MATH_FENCE, add_formulas, hide_bars, show_bars
+from tui.typeset.math.in_markdown import GROWING, IN_WORD, MATH_FENCE, MAY_CHANGE, add_formulas, hide_bars, show_bars
 from tui.ui.markdown.inline_marks import NOTES, add_inline_marks
 from tui.ui.markdown.runs import Line, Look, Run
 from tui.ui.markdown.set_formulas import formula_runs
@@ -117,6 +117,7 @@ def parse(
     shown = hide_bars(source, growing=growing)
     if growing:
         environment[GROWING] = shown.rstrip()
+        environment[IN_WORD] = not shown[-1:].isspace()
     tokens = _parser().parse(shown, environment)
     if shown is not source:
         show_bars(tokens)
@@ -278,7 +279,7 @@ def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
         elif name in LOOKS:
             look ^= LOOKS[name]
         elif name == "math_inline":
-            yield from formula_runs(token.content, look, href)
+            yield from formula_runs(token.content, look, href, is_open=token.info == MAY_CHANGE)
         else:
             run = _run(token, look, href)
             if run.text:
