@@ -102,7 +102,7 @@ def _row(
         available=not why,
         reason=why,
         window=facts.context_window,
-        price=(rates.get("input"), rates.get("output")),
+        price=(0.0, 0.0) if provider.costs_nothing else (rates.get("input"), rates.get("output")),
         thinking=thinking_summary(facts),
         recent=any(used == name or used.startswith(f"{name}/") for used in recent),
         favourite=name in favourites,
