@@ -173,6 +173,8 @@ async def test_more_bytes_than_stated_are_refused(tmp_path: Path) -> None:
             "",
             "`HUB` has no repository `Qwen/Tiny-GGUF`, or does not show it without a token.",
         ),
+        ((401, {}), "", "`HUB` has no repository `Qwen/Tiny-GGUF`, or does not show it without a token."),
+        ((401, {}), CANARY, "`HUB` refuses `Qwen/Tiny-GGUF` with the token in HF_TOKEN."),
         ((418, {}), "", "`HUB` answered with HTTP status 418."),
         ((503, {}), "", "`HUB` answered with HTTP status 503."),
         ((302, {}), "", "`HUB` redirects to an address without encryption. Nothing was downloaded."),
@@ -261,6 +263,12 @@ async def test_a_link_in_place_of_the_part_is_not_followed(tmp_path: Path) -> No
         with pytest.raises(DownloadError, match="cannot be written"):
             await fetch(hub, folder)
     assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("endpoint", ["hf-mirror.com", "http://example.com", "ftp://x", "https://", "http://["])
+def test_an_endpoint_that_is_none_is_said(endpoint: str) -> None:
+    with pytest.raises(UsageError, match="HF_ENDPOINT is not an address with encryption"):
+        Hub(Transport(environ={}), {"HF_ENDPOINT": endpoint})
 
 
 def test_space_is_checked_before(tmp_path: Path) -> None:

@@ -52,10 +52,15 @@ class Hub:
     """A client of the hub. The token goes to the hub itself only, never to the servers it redirects to."""
 
     def __init__(self, transport: Transport, environment: Mapping[str, str]) -> None:
-        """Raises ProviderError for a wrong HF_ENDPOINT."""
+        """Raises UsageError for a wrong HF_ENDPOINT."""
         self._transport = transport
-        self._endpoint = (environment.get(ENDPOINT_VARIABLE) or ENDPOINT).rstrip("/")
-        self._address = checked_url(self._endpoint)
+        self._endpoint = (environment.get(ENDPOINT_VARIABLE) or ENDPOINT).strip().rstrip("/")
+        try:
+            self._address = checked_url(self._endpoint)
+        except ProviderError:
+            raise UsageError(
+                f"{ENDPOINT_VARIABLE} is not an address with encryption.", advice="Write https://HOST, or unset it."
+            ) from None
         token = environment.get(TOKEN_VARIABLE, "").strip()
         self._token = Secret(token) if token.isascii() and token.isprintable() and token else None
 
@@ -135,10 +140,10 @@ class Hub:
         status, shown = answer.status, one_line(repository, 100)
         if reason in ("EntryNotFound", "RevisionNotFound") or (status == 404 and reason != "RepoNotFound"):
             raise DownloadError(f"`{self.name}` does not have this file of `{shown}`.")
-        if reason == "RepoNotFound" or status == 404:
-            raise DownloadError(f"`{self.name}` has no repository `{shown}`, or does not show it without a token.")
-        if status in (401, 403):
+        if reason == "GatedRepo" or status == 403 or (status == 401 and not reason and self._token is not None):
             raise self._refused(shown)
+        if status in (401, 404):
+            raise DownloadError(f"`{self.name}` has no repository `{shown}`, or does not show it without a token.")
         if status == 416:
             raise DownloadError("The part that is on the disk is not the beginning of this file.", may_pass=True)
         may_pass = status >= 500 or status in (408, 429)
