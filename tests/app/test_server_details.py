@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.app.conftest import Run
 from tests.app.screen_stage import screen
 from tests.app.stage import config, house
 from tests.app.test_windows import Telling, listed
@@ -216,3 +218,13 @@ async def test_models_that_are_not_loaded_are_known_by_how_they_would_be(tmp_pat
             facts = h.program.catalog.find("llama.cpp", "x")
             assert (await h.meter()).limit == facts.context_window == 2_048
     assert facts.inputs == frozenset({"text", "image"})
+
+
+@pytest.mark.parametrize("name", ["llama.cpp, thinks", "vLLM", "Ollama"])
+def test_a_prompt_without_the_screen_knows_the_window_too(name: str, ponder: Run, tmp_path: Path) -> None:
+    provider, told, (window, *_) = SERVERS[name]
+    with serving(type("Server", (Chatting,), {"told": told})) as (url, _):
+        configured(tmp_path, provider, url)
+        _, out, _ = ponder("-p", "Hello", "-m", f"{provider}/m", "--jsonl")
+    meters = [event["limit"] for event in map(json.loads, out.splitlines()) if event["type"] == "meter"]
+    assert set(meters) == {min(window, OPENED) if provider == "ollama" else window}

@@ -71,13 +71,25 @@ class ProviderAvailability:
         if source:
             self._sources[provider.id] = source
 
-    async def look_for_servers(self) -> None:
-        """Search for model servers on this machine."""
+    def has_unasked_server(self, spec: ModelSpec) -> bool:
+        """Whether the model's server is on this machine, so that asking it takes no time, and was not asked yet."""
+        from tui.providers.http.address import checked_url
+
+        provider = self._program.catalog.provider(spec.provider)
+        if provider.id in self._servers or provider.starts_models or provider.discovery not in ("openai", "ollama"):
+            return False
+        try:
+            return checked_url(provider.base_url).loopback
+        except PonderError:  # a wrong address, which the request will report
+            return False
+
+    async def look_for_servers(self, *only: str) -> None:
+        """Search for model servers on this machine, or for these providers only."""
         from tui.providers.local_servers import local_servers
         from tui.providers.model_lists import with_local_rows
 
-        providers = self._program.catalog.providers().values()
-        for server in await local_servers(providers):
+        providers = self._program.catalog.providers()
+        for server in await local_servers(providers[name] for name in only or providers):
             self._servers[server.provider] = server.models
             add = partial(with_local_rows, provider=server.provider, rows=server.rows)
             self._program.planner.change_catalog(add)

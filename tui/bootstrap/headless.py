@@ -102,6 +102,8 @@ def _spec(program: Program, availability: ProviderAvailability) -> ModelSpec:
     spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=True)
     if program.local_models.is_unknown(spec):
         program.local_models.learn(spec.model)
+    if availability.has_unasked_server(spec):
+        asyncio.run(availability.look_for_servers(spec.provider))
     return spec
 
 
