@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -170,3 +172,21 @@ def test_a_text_made_whole_in_parts_is_the_text_made_whole_at_once(text: str):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assemble, "PART", 2)
         assert whole_text([text]) == at_once
+
+
+def test_an_answer_of_many_small_pieces_takes_little_more_than_its_text():
+    words = [f"word {number} " for number in range(200_000)]
+    tracemalloc.start()
+    try:
+        assembler = Assembler()
+        for word in words:
+            assembler.feed(TextDelta(0, word[:3] + word[3:]))
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    text = "".join(words)
+    assert taken < 1.5 * len(text)
+    assert assembler.text_after(0, len(text) - 20) == (text[-20:], len(text))
+    assert assembler.blocks() == (TextBlock(text=text, partial=True),)
+    assembler.feed(TextDelta(0, "more"))
+    assert assembler.blocks() == (TextBlock(text=f"{text}more", partial=True),)

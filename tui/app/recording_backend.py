@@ -15,7 +15,7 @@ from tui.catalog.facts import Target
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.request import ChatRequest
-from tui.domain.stream import StreamEvent
+from tui.domain.stream import ImageData, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.providers.http.deadlines import RequestLimits
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 2_000
 """Events recorded of one answer; the earliest are dropped first."""
+LONGEST = 1_000
+"""Characters kept of one event: more than the inspector shows of one."""
+FEW = 64
+"""Events in a batch of which one may be long: a batch comes from one read of the socket."""
 
 
 @dataclass(slots=True)
@@ -44,11 +48,23 @@ class RecordedExchange:
         return kept[-MOST_EVENTS:]
 
     def record(self, batch: Sequence[StreamEvent]) -> None:
-        """Record a batch unchanged. Events are counted, not inspected: this runs for every batch."""
+        """Record a batch. The events of a large batch are counted, not inspected: this runs for every batch."""
+        if len(batch) <= FEW:
+            batch = tuple(map(_shortened, batch))
         self._batches.append((time.monotonic() - self.began, batch))
         self._kept += len(batch)
         while self._kept - len(self._batches[0][1]) >= MOST_EVENTS:
             self._kept -= len(self._batches.popleft()[1])
+
+
+def _shortened(event: StreamEvent) -> StreamEvent:
+    match event:
+        case TextDelta(text=text) | ThinkingDelta(text=text) | ToolArgsDelta(text=text) if len(text) > LONGEST:
+            return replace(event, text=text[:LONGEST])
+        case ImageData(data=str(data)) if len(data) > LONGEST:
+            return replace(event, data=data[:LONGEST])
+        case _:
+            return event
 
 
 class RecordingBackend:

@@ -63,6 +63,11 @@ def _parts(text: str) -> Iterator[str]:
         start = end
 
 
+MOST_PIECES, SHORT = 256, 256
+"""So many pieces are joined if they have fewer characters than this on average: a piece of a few letters takes several
+times their memory. Longer ones are shared with the screen."""
+
+
 @dataclass(slots=True)
 class _Open:
     """A block being built."""
@@ -75,6 +80,9 @@ class _Open:
     pieces: list[str] = field(default_factory=list)
     size: int = 0
     """Total length of the pieces in characters."""
+    joined: int = 0
+    """Number of pieces that are not joined any more, and their total length."""
+    joined_size: int = 0
     provider_state: ProviderState | None = None
     image: ImageData | None = None
     finished: bool = False
@@ -83,6 +91,16 @@ class _Open:
         """Append text to the block."""
         self.pieces.append(text)
         self.size += len(text)
+        loose = len(self.pieces) - self.joined
+        if loose >= MOST_PIECES:
+            if self.size - self.joined_size < MOST_PIECES * SHORT:
+                self.join(self.joined)
+            self.joined, self.joined_size = len(self.pieces), self.size
+
+    def join(self, start: int = 0) -> None:
+        """Join the pieces from this one on, so that a long answer is not in memory twice."""
+        self.pieces[start:] = ["".join(self.pieces[start:])]
+        self.joined, self.joined_size = start + 1, self.size
 
 
 class Assembler:
@@ -169,8 +187,7 @@ class Assembler:
     def blocks(self) -> tuple[Block, ...]:
         """Return the blocks so far in opening order. Unfinished blocks are marked partial."""
         for block in self._open.values():
-            # Replace the pieces by the joined text, so that a long answer is not in memory twice.
-            block.pieces = ["".join(block.pieces)]
+            block.join()
         return tuple(_closed(block, index, whole_text(block.pieces)) for index, block in self._open.items())
 
     def excerpts(self, size: int) -> dict[int, Block]:

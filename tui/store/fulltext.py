@@ -46,12 +46,15 @@ def _spaced_parts(text: str) -> Iterator[str]:
 
 
 def _encoded(text: str) -> str | bytearray:
-    """``indexed_text`` for a long text, in UTF-8: as a string it would be in memory twice while SQLite copies it."""
+    """``indexed_text`` for a long text, in UTF-8: as a string it would be in memory twice while SQLite copies it.
+
+    The words are the same; of two spaces between them, one is omitted.
+    """
     if text.isascii():
         return indexed_text(text)
     encoded = bytearray()
     for part in _spaced_parts(text):
-        encoded += part.encode()
+        encoded += part.replace("  ", " ").encode()
     return encoded
 
 

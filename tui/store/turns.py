@@ -34,6 +34,8 @@ from tui.store.codec import (
 )
 from tui.store.fulltext import index_turn, unindex
 
+LONG = 256 << 10
+"""Characters: a block that grows beyond this is a long answer, whose memory is worth some care."""
 MOST_COST = 1e12
 """Dollars: larger and negative values are rejected; the comparison also rejects NaN."""
 
@@ -93,6 +95,10 @@ def grow_message(
         if whole:
             clear_blocks(connection, seq)
     for growth in grown:
+        if growth.at > LONG:
+            from tui.store.freed_memory import keep_no_holes  # not needed for most answers
+
+            keep_no_holes()
         grow_block(connection, seq, growth.position, growth.at, block_object(growth.block))
     return True
 
