@@ -66,8 +66,10 @@ class _End:
 
 
 class GraphReader:
-    def __init__(self, drawing: Drawing, *, bars: bool = False) -> None:
+    def __init__(self, drawing: Drawing, *, bars: bool = False, diamonds: bool = False) -> None:
         self.cells = Cells(drawing)
+        self.marks = MARKS | ({"◇": "diamond"} if diamonds else {})
+        self.points = POINTS - set(self.marks)
         self.bars = bars
         self.frames: list[ReadBox] = []
         self.boxes: list[ReadBox] = []
@@ -104,9 +106,9 @@ class GraphReader:
             for x in range(cells.width):
                 if cells[x, y] in UPPER_LEFT:
                     self._corner(x, y)
-                elif cells[x, y] in POINTS and not any(box.holds((x, y)) for box in self.boxes):
+                elif cells[x, y] in self.points and not any(box.holds((x, y)) for box in self.boxes):
                     self.boxes.append(ReadBox(x, y, x, y, cells[x, y]))
-                elif self.bars and cells[x, y] in "━┃":
+                elif self.bars and cells[x, y] in {"━", "┃"}:
                     self._bar(x, y)
         inside = [
             box for box in self.boxes if any(other != box and other.holds((box.x, box.y)) for other in self.boxes)
@@ -151,7 +153,7 @@ class GraphReader:
                 cells[column, row]
                 for row in range(y + 1, bottom)
                 for column in range(x + 1, right)
-                if cells.is_text((column, row)) or cells[column, row] in POINTS
+                if cells.is_text((column, row)) or cells[column, row] in self.points
             )
             self.boxes.append(ReadBox(x, y, right, bottom, words(text)))
 
@@ -181,7 +183,7 @@ class GraphReader:
     def _begins(self, box: ReadBox, place: Place, side: Place) -> bool:
         border = (place[0] - side[0], place[1] - side[1])
         back = (-side[0], -side[1])
-        if self.cells[place] in MARKS:
+        if self.cells[place] in self.marks:
             name = self.cells[place]
             pointing = dict(zip("▲►▼◄△▷▽◁", (*SIDES, *SIDES), strict=True)).get(name)
             return pointing == back or (pointing is None and side not in self.cells.arms(border))
@@ -193,7 +195,7 @@ class GraphReader:
 
     def _net(self, start: ReadBox | _Label, place: Place, side: Place) -> list[tuple[_End, _End, str]]:
         """The pairs of ends that a line joins, followed from one of them."""
-        mark = MARKS.get(self.cells[place], "") if isinstance(start, ReadBox) else ""
+        mark = self.marks.get(self.cells[place], "") if isinstance(start, ReadBox) else ""
         ends = [_End(start, mark, (-side[0], -side[1]), place)]
         self._visited.add((place, side))
         seen: set[Place] = set()
@@ -231,11 +233,11 @@ class GraphReader:
     def _end_at(self, at: Place, way: Place) -> _End | None:
         """The end that a line comes to with its next cell."""
         back = (-way[0], -way[1])
-        if self.cells[at] in MARKS:
+        if self.cells[at] in self.marks:
             box = self._box_at(moved(at, way))
             if box is not None:
                 self._visited.add((at, back))
-                return _End(box, MARKS[self.cells[at]], way)
+                return _End(box, self.marks[self.cells[at]], way)
         box = self._box_at(at)
         if box is not None and (not box.is_frame or way not in self.cells.arms(at)):
             self._visited.add(((at[0] - way[0], at[1] - way[1]), back))
@@ -257,6 +259,10 @@ class GraphReader:
         """The text that begins here, or behind the blank before it."""
         if self.cells[at] == " " and way[0]:
             at = moved(at, way)
+        elif (
+            self.cells[at] == " " and self.cells.is_text((at[0] - 1, at[1])) and self.cells.is_text((at[0] + 1, at[1]))
+        ):
+            at = at[0] - 1, at[1]  # between two words of it
         if not self.cells.is_text(at) or self._box_at(at) is not None:
             return None
         todo, found = [at], set[Place]()
@@ -330,5 +336,6 @@ class GraphReader:
         return [label.text] if label is not None else []
 
 
-def read_graph(drawing: Drawing, *, bars: bool = False) -> ReadGraph:
-    return GraphReader(drawing, bars=bars).graph()
+def read_graph(drawing: Drawing, *, bars: bool = False, diamonds: bool = False) -> ReadGraph:
+    """The graph; ``bars`` are boxes of states, and a ``◇`` is a mark only between classes."""
+    return GraphReader(drawing, bars=bars, diamonds=diamonds).graph()

@@ -51,6 +51,21 @@ BROKEN = (
     "erDiagram\n  A {\n  string name",
     "erDiagram\n  A {\n  only\n  }",
     "erDiagram\n  A <--> B : x",
+    "classDiagram",
+    "classDiagram\n  A <|-> B",
+    "classDiagram\n  class A {\n  +int x",
+    "classDiagram\n  namespace N {\n  class A",
+    "gantt",
+    "gantt\n  dateFormat YYYY-MM-DD\n  A : soon, 3d",
+    "gantt\n  dateFormat YYYY-MM-DD\n  A : 2024-02-30, 3d",
+    "gantt\n  dateFormat YYYY-MM-DD\n  A : 2024-02-02, 2024-02-01",
+    "gantt\n  dateFormat YYYY-MM-DD\n  A : after nobody, 3d",
+    "gantt\n  A 3d",
+    "gantt\n  dateFormat YYYY-MM-DD\n  A : 2024-01-01, 99999999d",
+    "pie",
+    'pie\n  "a" : 0',
+    'pie\n  "a" : -1',
+    "pie\n  a : 1",
 )
 
 
@@ -71,7 +86,7 @@ def test_a_diagram_that_nobody_could_read_is_refused() -> None:
         draw(f"graph TD\n{'x' * 100_000}", 80, width_of)
 
 
-HEADS = ("flowchart TD", "stateDiagram-v2", "sequenceDiagram", "erDiagram")
+HEADS = ("flowchart TD", "stateDiagram-v2", "sequenceDiagram", "erDiagram", "classDiagram", "gantt", "pie")
 WORDS = ("A", "B", "subgraph", "end", "loop", "state", "note", "over", "string", "<<fork>>")
 SIGNS = ("-->", "---|x|", "-.->", "->>", "}o--o{", "[", "]", "{", "}", "(", ")", '"', ":", "&", ";", " ", "\n")
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui.domain.format_numbers import count
+from tui.typeset.diagrams.classes import read_classes
 from tui.typeset.diagrams.entities import read_entities
 from tui.typeset.diagrams.flowchart import read_flowchart
+from tui.typeset.diagrams.gantt import draw_gantt
 from tui.typeset.diagrams.graph import DiagramError
 from tui.typeset.diagrams.graph_layout import draw_graph
+from tui.typeset.diagrams.pie import draw_pie
 from tui.typeset.diagrams.sequence import read_sequence
 from tui.typeset.diagrams.sequence_drawing import draw_sequence
 from tui.typeset.diagrams.source_text import statements
@@ -46,6 +49,10 @@ def _entities(source: str, columns: int, measure: Measure) -> Drawing:
     return draw_graph(read_entities(source), columns, measure)
 
 
+def _classes(source: str, columns: int, measure: Measure) -> Drawing:
+    return draw_graph(read_classes(source), columns, measure)
+
+
 def _sequence(source: str, columns: int, measure: Measure) -> Drawing:
     return draw_sequence(read_sequence(source), columns, measure)
 
@@ -57,6 +64,10 @@ READERS: dict[str, Callable[[str, int, Measure], Drawing]] = {
     "stateDiagram": _states,
     "stateDiagram-v2": _states,
     "erDiagram": _entities,
+    "classDiagram": _classes,
+    "classDiagram-v2": _classes,
     "sequenceDiagram": _sequence,
+    "gantt": draw_gantt,
+    "pie": draw_pie,
 }
 """By the first word of the source."""

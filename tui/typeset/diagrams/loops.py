@@ -31,7 +31,8 @@ def add_loops(found: Picture, box: Box, corner: tuple[int, int], loops: Sequence
         if box.vertical:
             side, top = x + box.width - 1, y + 1 + 3 * number
             far = side + 1 + REACH
-            found.lines.append(([(side, top), (far, top), (far, top + 2), (side + 1, top + 2)], edge.style))
+            last = side + 1 if edge.head is not Mark.NONE else side
+            found.lines.append(([(side, top), (far, top), (far, top + 2), (last, top + 2)], edge.style))
             if edge.head is not Mark.NONE:
                 found.texts.append((side + 1, top + 2, MARKS[edge.head][3], "arrow"))
             found.texts.append((far + 2, top + 1, _text(edge), "label"))
@@ -39,9 +40,8 @@ def add_loops(found: Picture, box: Box, corner: tuple[int, int], loops: Sequence
             bottom = y + box.height - 1
             left = x + 2
             right = left + 3
-            found.lines.append(
-                ([(left, bottom), (left, bottom + 2), (right, bottom + 2), (right, bottom + 1)], edge.style)
-            )
+            last = bottom + 1 if edge.head is not Mark.NONE else bottom
+            found.lines.append(([(left, bottom), (left, bottom + 2), (right, bottom + 2), (right, last)], edge.style))
             if edge.head is not Mark.NONE:
                 found.texts.append((right, bottom + 1, MARKS[edge.head][0], "arrow"))
             found.texts.append((right + 2, bottom + 2, _text(edge), "label"))

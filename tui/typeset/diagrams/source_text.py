@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tui.typeset.diagrams.graph import DiagramError
 
 COMMENT = re.compile(r"^\s*%%(?!\{).*$")
+COMMENT_AFTER = re.compile(r"\s%%(?!\{).*$")
 DIRECTIVE = re.compile(r"%%\{.*?\}%%", re.DOTALL)
 FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?)\n[ \t]*---[ \t]*(?:\n|\Z)", re.DOTALL)
 TITLE = re.compile(r"^\s*title\s*:\s*(.+?)\s*$", re.MULTILINE)
@@ -43,7 +44,7 @@ def statements(source: str) -> Iterator[Statement]:
         source = pattern.sub(lambda found: "\n" * found[0].count("\n"), source)
     for number, line in enumerate(source.split("\n"), 1):
         if not COMMENT.match(line) and line.strip():
-            yield Statement(number, line.strip())
+            yield Statement(number, COMMENT_AFTER.sub("", line).strip())
 
 
 def label_text(text: str) -> str:
