@@ -42,4 +42,6 @@ class LaunchOptions:
     """Begin with a private session, of which nothing is stored; all new ones are private, too."""
     answer_schema: Mapping[str, object] | None = None
     """A JSON Schema that the answer of a headless run must fit."""
+    mcp_servers: Mapping[str, object] = field(default_factory=dict)
+    """Tables of MCP servers that an editor adds to those of ``config.toml``."""
     demo_speed: float = 1.0

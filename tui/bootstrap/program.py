@@ -42,7 +42,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
     """Build all parts. An invalid config.toml becomes a problem of the program; an invalid command line raises."""
     paths = find_paths(environment)
     unprotected = protect_folders(paths)
-    config = read_config(paths.config_file)
+    config = _with_servers(read_config(paths.config_file), options.mcp_servers)
     catalog, wrong = users_catalog(packaged_catalog(), config.tables, environment, file=paths.config_file.name)
     problems = [*unprotected, *config.problems, *(located(paths.config_file, problem) for problem in wrong)]
     layers = Layers().with_layer(Layer.CONFIG, config.values)
@@ -100,6 +100,16 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
         problems=[*problems, *toolbox.problems],
         theme_names=lambda: _theme_names(paths),
     )
+
+
+def _with_servers(config: ConfigFile, servers: Mapping[str, object]) -> ConfigFile:
+    """The configuration with further MCP servers. The user's own keep their names."""
+    if not servers:
+        return config
+    mcp = config.tables.get("mcp", {})
+    own = mcp.get("servers")
+    both = {**servers, **(own if isinstance(own, dict) else {})}
+    return replace(config, tables={**config.tables, "mcp": {**mcp, "servers": both}})
 
 
 def _project(options: LaunchOptions, user_state: UserState) -> ProjectFiles | None:

@@ -52,6 +52,7 @@ COMMANDS = {
     "config": CommandEntry("tui.cli.config", "print the schema and a sample of config.toml, or write them"),
     "doctor": CommandEntry("tui.cli.doctor", "check versions, terminal, paths, providers and database"),
     "completions": CommandEntry("tui.cli.completions", "print a completion script for bash, zsh or fish"),
+    "acp": CommandEntry("tui.cli.acp", "be the agent of an editor (Agent Client Protocol)"),
     "man": CommandEntry("tui.cli.man", "print the manual page"),
     "wire": CommandEntry("tui.cli.wire", "decode recorded responses and encode conversations"),
 }

@@ -1,0 +1,89 @@
+"""Serve an editor: one program for each session, because tools work in the session's folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from acp import Agent, run_agent
+
+from tui.acp.agent import PonderAgent
+from tui.acp.editor_session import EditorSession
+from tui.app.launch_options import LaunchOptions
+from tui.app.open_session import OpenSession, first_listed_spec
+from tui.app.private_sessions import StorageWithPrivate
+from tui.app.program import Program
+from tui.app.provider_availability import ProviderAvailability
+from tui.app.services import AppServices
+from tui.app.session_storage import Storage, StoredSession, open_storage
+from tui.bootstrap.program import build_program
+from tui.domain.errors import UsageError
+from tui.providers.log_file import open_log
+
+
+def serve_editor(environment: Mapping[str, str], options: LaunchOptions) -> int:
+    """Serve until the editor closes stdin; returns the exit code."""
+    asyncio.run(_serve(environment, options))
+    return 0
+
+
+async def _serve(environment: Mapping[str, str], options: LaunchOptions) -> None:
+    async def open_session(folder: Path, servers: Mapping[str, object], stored: str | None) -> EditorSession:
+        return await asyncio.to_thread(_opened, environment, options, folder, servers, stored)
+
+    agent = PonderAgent(open_session)
+    try:
+        # A method of the protocol that it does not have is answered as such; the type demands them all.
+        await run_agent(cast("Agent", agent))
+    finally:
+        await agent.close()
+
+
+def _opened(
+    environment: Mapping[str, str],
+    options: LaunchOptions,
+    folder: Path,
+    servers: Mapping[str, object],
+    stored_id: str | None,
+) -> EditorSession:
+    if not folder.is_absolute() or not folder.is_dir():
+        raise UsageError(f"`{folder}` is not an absolute path of a folder.")
+    program = build_program(environment, replace(options, folder=folder, mcp_servers=servers))
+    open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
+    for problem in program.problems:
+        sys.stderr.write(f"ponder: {problem.message} {problem.advice}".rstrip() + os.linesep)
+    storage: Storage = StorageWithPrivate(open_storage(program))
+    program.engine.start()
+    try:
+        program.engine.call(program.toolbox.ready()).result()
+        availability = ProviderAvailability(program, set_key_command="ponder auth set")
+        availability.look_for_keys(stored=False)
+        availability.look_for_saved_keys()
+        current = OpenSession(program, storage, interactive=True)
+        stored = asyncio.run(_load(storage, stored_id)) if stored_id is not None else None
+        spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=True)
+        current.start(spec, stored, private=options.no_save)
+    except BaseException:
+        _end(program, storage)
+        raise
+    services = AppServices(current, availability, storage)
+
+    async def close() -> None:
+        await current.close()
+        await asyncio.to_thread(_end, program, storage)
+
+    return EditorSession(services, folder, close)
+
+
+async def _load(storage: Storage, session: str) -> StoredSession:
+    return await storage.load(session)
+
+
+def _end(program: Program, storage: Storage) -> None:
+    asyncio.run(storage.aclose())
+    program.close()
