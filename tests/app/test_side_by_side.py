@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -353,27 +354,38 @@ async def test_nothing_running_is_no_reason_to_ask(tmp_path: Path) -> None:
         await until(s.pilot, lambda: not s.app.is_running)
 
 
-STREAMS, SWITCHES = 4, 40
+STREAMS, SWITCHES, MANY_SWITCHES = 4, 40, 200
 PIECES_A_SWITCH = 8
-PIECES = SWITCHES * PIECES_A_SWITCH
+TOKENS_A_SECOND = 200
 
 
-def pieces(word: str) -> list[Words]:
+def pieces(word: str, number: int) -> list[Words]:
     """An answer: a third of it thinking."""
     return [
-        thought(f"{word} thinks {number}. ") if number < PIECES // 3 else said(f"{word}{number} ")
-        for number in range(PIECES)
+        thought(f"{word} thinks {place}. ") if place < number // 3 else said(f"{word}{place} ")
+        for place in range(number)
     ]
 
 
-async def test_no_word_is_lost_by_switching_at_random(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "switches", [SWITCHES, pytest.param(MANY_SWITCHES, marks=[pytest.mark.long, pytest.mark.timeout(600)])]
+)
+async def test_no_word_is_lost_by_switching_at_random(tmp_path: Path, switches: int) -> None:
+    """In the long run four servers send at their own even rate."""
     dice = random.Random(7)
     may_send = {f"w{number}": asyncio.Semaphore(0) for number in range(STREAMS)}
+    all_asked = asyncio.Event()
+    is_even, number = switches == MANY_SWITCHES, switches * PIECES_A_SWITCH
 
     async def script(prompt: str) -> AsyncIterator[Words]:
         word = prompt.split()[0]
-        for piece in pieces(word):
-            await may_send[word].acquire()
+        await all_asked.wait()
+        began = time.monotonic()
+        for place, piece in enumerate(pieces(word, number)):
+            if is_even:
+                await asyncio.sleep(max(0.0, began + place / TOKENS_A_SECOND - time.monotonic()))
+            else:
+                await may_send[word].acquire()
             yield piece
 
     async with SideServer(script) as server:
@@ -389,20 +401,21 @@ async def test_no_word_is_lost_by_switching_at_random(tmp_path: Path) -> None:
                 await until(s.pilot, lambda: server.asked(word) == 1)  # noqa: B023 - awaited at once
                 sessions[word] = chat.session_id
             assert len(s.house.services.sessions.working()) == STREAMS
-            for _ in range(SWITCHES):
+            all_asked.set()
+            for _ in range(switches):
                 await chat.open_session(dice.choice(list(sessions.values())))
                 s.app.chat.open()
                 for semaphore in may_send.values():
                     for _ in range(PIECES_A_SWITCH):
                         semaphore.release()
-                await s.pilot.pause(dice.choice((0, 0.001, 0.02)))
+                await s.pilot.pause(dice.choice((0, 0.04, 0.08) if is_even else (0, 0.001, 0.02)))
             await until(s.pilot, lambda: not s.house.services.sessions.working())
             for word, session in sessions.items():
                 await chat.open_session(session)
                 s.app.chat.open()
                 await shows(s, session)
-                answer = "".join(piece.get("content", "") for piece in pieces(word))
-                thinking = "".join(piece.get("reasoning_content", "") for piece in pieces(word))
+                answer = "".join(piece.get("content", "") for piece in pieces(word, number))
+                thinking = "".join(piece.get("reasoning_content", "") for piece in pieces(word, number))
                 stored = await s.house.services.library.turns(session)
                 for turns in (on_screen(s).turns, s.house.view().turns, stored):
                     assert [words_of(turn) for turn in turns] == [answer]
