@@ -35,6 +35,9 @@ def row_of(s: Screen, words: str) -> str:
 async def marked(s: Screen, words: str, mark: str) -> None:
     """Wait until the prompt with these words has this mark, and the program is at rest."""
     await until(s.pilot, lambda: any(words in line and mark in line for line in s.text().splitlines()))
+    # The mark is there as soon as the turn has begun; while it runs, nothing can be switched.
+    await until(s.pilot, lambda: not s.app.chat.is_busy() and s.house.view().open_turn is None)
+    await s.caught_up()
     await s.pilot.pause()
 
 

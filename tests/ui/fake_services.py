@@ -383,7 +383,9 @@ class FakeLibrary(InMemorySessions):
     def __init__(self, now: float) -> None:
         super().__init__()
         self.done: list[tuple[str, ...]] = []
-        self.stored: dict[str, tuple[Turn, ...]] = {"s2": (scenes.turn("How many?", "About ten.", 1, "Short."),)}
+        self.stored: dict[str, tuple[Turn, ...]] = {
+            "s2": (scenes.turn("How?", "Like this.", 1, "Short."), scenes.turn("How many?", "About ten.", 2, "Short."))
+        }
         self.rows = [
             SessionInfo(
                 id="s1", title="Explain the Fermi idea", model="claude-opus-5", turns=4, cost=1.12, updated=now

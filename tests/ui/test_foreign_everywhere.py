@@ -92,9 +92,11 @@ async def _find(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> st
 
 
 async def _compare(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
-    services.library.stored["s2"] = (hostile_call(ALL),)
+    turns = services.chat.view().turns
+    services.library.stored["s2"] = (replace(hostile_call(ALL), id=turns[-1].id),)
     await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
-    await until(pilot, lambda: "cost" in screen_text(app))
+    await until(pilot, lambda: "2 answers" in screen_text(app))
+    await pilot.press("left")
     await pilot.pause()
     return screen_text(app)
 

@@ -142,24 +142,22 @@ async def test_nothing_found_is_said() -> None:
 async def test_two_answers_stand_side_by_side_with_their_figures() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(150, 40)) as (app, _services, pilot):
         await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
-        await until(pilot, lambda: "About ten." in screen_text(app))
+        await until(pilot, lambda: "About ten." in screen_text(app) and "With L = 10,000" in screen_text(app))
         said = screen_text(app)
-        assert "With L = 10,000 the product" in said
-        head = next(line for line in said.splitlines() if "thinking" in line and "cost" in line)
-        assert head.split() == ["time", "in", "out", "thinking", "cost"]
-        assert [line.split()[0] for line in said.splitlines() if line.strip().startswith(("left", "right"))] == [
-            "left",
-            "right",
-        ]
+        assert "How many?" in said
+        [figures] = [line for line in said.splitlines() if line.count("✓ 44 s") == 2]
+        assert "$0.36 · out 1.9k · thinking 12.4k" in figures
+        assert "≥ $0.36 · out 14.3k · thinking –" in figures
 
 
-async def test_without_room_the_answers_stand_below_each_other() -> None:
+async def test_without_room_one_answer_is_shown_at_a_time() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 40)) as (app, _, pilot):
         await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
+        await until(pilot, lambda: "With L = 10,000" in screen_text(app))
+        assert "About ten." not in screen_text(app)
+        await pilot.press("left")
         await until(pilot, lambda: "About ten." in screen_text(app))
-        lines = screen_text(app).splitlines()
-        ten = next(place for place, line in enumerate(lines) if "About ten." in line)
-        assert any("With L = 10,000" in line for line in lines[ten:])
+        assert "With L = 10,000" not in screen_text(app)
 
 
 ASKED = ApprovalAsked(

@@ -32,6 +32,7 @@ class View(StrEnum):
     PALETTE = "palette"
     MODELS = "models"
     COMPARE = "compare"
+    """``argument`` is the id of a session and of its turn that was replayed in the open one."""
     TREE = "tree"
     BRANCHES = "branches"
     """``argument`` is the id of a turn."""

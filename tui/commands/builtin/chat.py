@@ -128,9 +128,10 @@ async def _compare(context: CommandContext, _: str) -> None:
 
 
 async def _replay(context: CommandContext, argument: str) -> None:
-    session = await context.services.chat.replay(_turn(context), argument)
+    turn = _turn(context)
+    session = await context.services.chat.replay(turn, argument)
     context.screen.session_changed()
-    await context.screen.show(View.COMPARE, session)
+    await context.screen.show(View.COMPARE, f"{session} {turn}")
 
 
 async def _ask(context: CommandContext, argument: str) -> None:

@@ -30,7 +30,7 @@ from tui.domain.thinking import model_title
 from tui.engine.state import Phase, SessionState, SessionView
 from tui.ui.chat.screen import follow
 from tui.ui.chat.status_line import THROBBER
-from tui.ui.dialogs.compare import answerer_of, turn_facts
+from tui.ui.dialogs.turn_facts import answerer_of, turn_facts
 from tui.ui.services import UiServices
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build_sections import sections_of
@@ -39,6 +39,7 @@ from tui.ui.transcript.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from tui.engine.side_turns import SideTurn
+    from tui.ui.dialogs.compare import ReplayedTurn
 
 STOPPED = "cancelled"
 
@@ -140,12 +141,14 @@ class TurnColumn(Column):
             self.transcript.replace_all(sections_of([replace(self.turn, messages=answers)], self._showing))
 
 
-class AnswerColumn(Column):
-    """Follows one side turn. While it is blind, a letter stands for the model."""
+class LiveColumn(Column):
+    """Follows one turn. While it is blind, a letter stands for the model."""
 
-    def __init__(self, side: SideTurn, letter: str, services: UiServices, *, is_blind: bool) -> None:
+    def __init__(
+        self, source: SideTurn | ReplayedTurn, services: UiServices, letter: str = "", *, is_blind: bool = False
+    ) -> None:
         super().__init__(services)
-        self.side = side
+        self._source = source
         self.letter = letter
         self.is_blind = is_blind
         self._conversation = TranscriptView(self.transcript, time.monotonic, self._showing)
@@ -157,14 +160,14 @@ class AnswerColumn(Column):
         """The model and level, or the letter while they are hidden."""
         if self.is_blind:
             return self.letter
-        spec = self.side.spec
+        spec = self._source.spec
         level = self._state.now.plan.level if self._state is not None else ""
         name = model_title(spec.model)
         return f"{name} · {level}" if level else name
 
     async def follow(self) -> None:
         """Show the answer as it arrives; ends with the channel."""
-        view, subscription = self.side.attach()
+        view, subscription = self._source.attach()
         self._state = SessionState(view, keep_text=False)
         try:
             self._load(view)
@@ -175,7 +178,7 @@ class AnswerColumn(Column):
     def reveal(self) -> None:
         """Show the name, the cost and the notices of this answer."""
         self.is_blind = False
-        view, subscription = self.side.attach()
+        view, subscription = self._source.attach()
         subscription.close()
         self._load(view)
 
@@ -267,3 +270,11 @@ class AnswerColumn(Column):
             return message
         origin = replace(message.origin, provider="", model=self.letter, level="")
         return replace(message, origin=origin, answered_by=None, usage=None, cost=None)
+
+
+class AnswerColumn(LiveColumn):
+    """Follows one side turn."""
+
+    def __init__(self, side: SideTurn, letter: str, services: UiServices, *, is_blind: bool) -> None:
+        super().__init__(side, services, letter, is_blind=is_blind)
+        self.side = side

@@ -37,7 +37,7 @@ async def open_view(app: PonderApp, view: View, argument: str) -> None:
             _outline(app, only_thinking=argument == "thinking")
         case View.APPROVAL:
             _approval(app, argument)
-        case View.TREE | View.BRANCHES | View.ASK | View.ASIDE:
+        case View.TREE | View.BRANCHES | View.COMPARE | View.ASK | View.ASIDE:
             await _turns(app, view, argument)
         case _:
             _page(app, view, argument)
@@ -65,10 +65,6 @@ def _page(app: PonderApp, view: View, argument: str) -> None:
             from tui.ui.dialogs.tools import Tools
 
             app.push_screen(Tools(app.services.tools))
-        case View.COMPARE:
-            from tui.ui.dialogs.compare import Compare
-
-            app.push_screen(Compare(app.services.library, argument))
         case View.TEXT:
             from tui.ui.dialogs.help import TextPage
 
@@ -269,6 +265,8 @@ async def _turns(app: PonderApp, view: View, argument: str) -> None:
 
             turns = await app.services.branches.answers(argument)
             app.push_screen(CompareBranches(turns, argument), partial(_opened_showing_errors, app))
+        case View.COMPARE:
+            await _compare_replay(app, *argument.split())
         case View.ASK:
             from tui.ui.dialogs.ask import Ask
 
@@ -277,6 +275,24 @@ async def _turns(app: PonderApp, view: View, argument: str) -> None:
             from tui.ui.dialogs.aside import Aside
 
             app.push_screen(Aside(app.services.side, argument))
+
+
+async def _compare_replay(app: PonderApp, session: str, turn_id: str) -> None:
+    """Show a turn of another session beside the turn of this one that repeats it."""
+    from tui.ui.dialogs.compare import CompareReplay, ReplayedTurn
+
+    turns = await app.services.library.turns(session)
+    place = next(place for place, turn in enumerate(turns) if turn.id == turn_id)
+
+    async def go_back(chosen: str | None) -> None:
+        if chosen == "original":
+            await app.services.chat.open_session(session)
+            app.chat.open()
+
+    async def chosen(which: str | None) -> None:
+        await app.ui_services.run_showing_errors(lambda: go_back(which))
+
+    app.push_screen(CompareReplay(turns[place], ReplayedTurn(app.services.chat, place)), chosen)
 
 
 async def _tree(app: PonderApp) -> None:
