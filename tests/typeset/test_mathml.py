@@ -18,7 +18,7 @@ CASES = cases()
 
 def letters(text: str) -> list[str]:
     """Letters and digits, without what only the form of a character says."""
-    plain = normalize("NFKD", text.replace("⊤", "T").replace("∛", "3").replace("ˇ", ""))
+    plain = normalize("NFKD", text.replace("⊤", "T").replace("⊺", "T").replace("∛", "3").replace("ˇ", ""))
     return sorted(character for character in plain if character.isalnum())
 
 

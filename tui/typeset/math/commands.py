@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tui.typeset.math.chemistry import chemistry
+from tui.typeset.math.environments import begin
 from tui.typeset.math.nodes import (
     Accent,
     Arrow,
@@ -36,8 +38,6 @@ from tui.typeset.math.vocabulary import (
     FONTS,
     IGNORED,
     IGNORED_WITH_ARGUMENT,
-    LINES,
-    MATRICES,
     SIZES,
     SPACES,
     SWITCHES,
@@ -87,7 +87,7 @@ def sized(parser: Parser, name: str) -> Node:
     side: Kind = {"l": "open", "r": "close", "m": "rel"}.get(SIZES[name], "ord")  # type: ignore[assignment]
     if side == "ord":
         known = CHARACTERS.get(text, Symbol(text))
-        side = known.kind if known.kind in ("open", "close") else "ord"
+        side = "close" if text in ("|", "‖") else known.kind if known.kind in ("open", "close") else "ord"
     return Symbol(text, side)
 
 
@@ -334,6 +334,14 @@ def _substack(parser: Parser, _: str) -> Node:
             raise CannotSetError(f"{token} in \\substack")
 
 
+def _chemistry(parser: Parser, _: str) -> Node:
+    return type(parser)(chemistry(parser.raw())).row()
+
+
+def _name(_: Parser, name: str) -> Node:
+    return Words(name)
+
+
 def _modulo(parser: Parser, name: str) -> Node:
     if name == "bmod":
         return Symbol("mod", "bin")
@@ -384,60 +392,6 @@ def _derivative(letter: str) -> Handler:
     return read
 
 
-def _begin(parser: Parser, _: str) -> Node:
-    name = parser.raw()
-    plain = name.rstrip("*")
-    if plain in MATRICES:
-        return _matrix(parser, name, plain)
-    if plain in LINES:
-        if plain.endswith(("at", "edat")):
-            parser.raw()
-        parser.optional_raw()
-        if plain == "IEEEeqnarray":
-            parser.raw()
-        rows, tags = parser.rows(name)
-        if plain.startswith("multline"):
-            rows = [row if not number else (_continued_line(row),) for number, row in enumerate(rows)]
-        return Grid(tuple(rows), LINES[plain], kind="lines", tags=tuple(tags))
-    if plain in ("subequations", "center"):
-        rows, _tags = parser.rows(name)
-        if len(rows) == 1 and len(rows[0]) == 1:
-            return rows[0][0]
-    raise CannotSetError(f"{{{name}}} is not known")
-
-
-def _continued_line(row: tuple[Node, ...]) -> Node:
-    """An indented line, whose first sign is an operator."""
-    return Row(
-        (Space(4), Symbol(""), *(item for cell in row for item in (cell.items if isinstance(cell, Row) else [cell])))
-    )
-
-
-def _matrix(parser: Parser, name: str, plain: str) -> Node:
-    left, right = MATRICES[plain]
-    align = "c"
-    if plain in ("array", "tabular", "subarray"):
-        parser.optional_raw()
-        align = _columns(parser.raw())
-    elif name.endswith("*"):
-        align = (parser.optional_raw() or "c").strip()
-    elif plain.endswith("cases"):
-        align = "ll"
-    rows, _ = parser.rows(name)
-    kind = "cases" if plain.endswith("cases") else "matrix"
-    return Grid(tuple(rows), align, left, right, kind, rules=parser.last_lined)  # type: ignore[arg-type]
-
-
-def _columns(spec: str) -> str:
-    """The alignment of an array's columns."""
-    spec = re.sub(r"[@!<>]\s*\{[^{}]*\}|\s+", "", spec)
-    spec = re.sub(r"\*\{(\d+)\}\{([^{}]*)\}", lambda found: found[2] * min(int(found[1]), 40), spec)
-    spec = re.sub(r"[pmb]\{[^{}]*\}", "l", spec).replace("||", "|").replace(":", "|")
-    if not re.fullmatch(r"[lcr|]*[lcr][lcr|]*", spec):
-        raise CannotSetError(f"columns {spec}")
-    return spec
-
-
 def _line(parser: Parser, _: str) -> None:
     parser.lined.add(parser.row_number)
 
@@ -460,6 +414,8 @@ COMMANDS: dict[str, Handler] = {
     **dict.fromkeys(("textcolor", "colorbox", "fcolorbox"), _coloured),
     **dict.fromkeys(("href", "htmlClass", "class", "cssId", "style"), _linked),
     "tag": _tag,
+    "ce": _chemistry,
+    **dict.fromkeys(("LaTeX", "TeX"), _name),
     **dict.fromkeys(("eqref", "ref"), _reference),
     **dict.fromkeys(("overset", "underset", "stackrel"), _over_symbol),
     **dict.fromkeys(ARROWS, _arrow),
@@ -469,7 +425,7 @@ COMMANDS: dict[str, Handler] = {
     **dict.fromkeys(("cancel", "bcancel", "xcancel", "sout"), _struck),
     "cancelto": _struck_to,
     **dict.fromkeys(("phantom", "hphantom"), _phantom),
-    **dict.fromkeys(("smash", "ensuremath", "mathclap", "mathllap", "mathrlap"), _same),
+    **dict.fromkeys(("smash", "ensuremath", "bbox", "mathclap", "mathllap", "mathrlap"), _same),
     **dict.fromkeys(CLASSES, _classed),
     "substack": _substack,
     **dict.fromkeys(("pmod", "bmod", "mod", "pod"), _modulo),
@@ -487,6 +443,6 @@ COMMANDS: dict[str, Handler] = {
     "expval": _enclosed("⟨", "⟩"),
     "dv": _derivative("d"),
     "pdv": _derivative("∂"),
-    "begin": _begin,
+    "begin": begin,
     **dict.fromkeys(("hline", "toprule", "midrule", "bottomrule", "hdashline"), _line),
 }

@@ -42,7 +42,7 @@ DIFFERENTIALS = ("d", "∂", "D", "δ", "Δ")
 
 def raised(text: str) -> str:
     """The text in superscript characters; "" if one of them does not exist."""
-    return _translated(text, RAISED)
+    return _translated(text, RAISED).replace("′′′", "‴").replace("′′", "″")
 
 
 def lowered(text: str) -> str:
@@ -222,7 +222,18 @@ def _script(node: Node | None, mark: str) -> str:
     if small:
         return small
     is_word = mark == "_" and text.replace(",", "").isalnum() and text[-1] != ","
-    return mark + (text if is_word or _is_letter_or_number(text) or text == "′" else f"({text})")
+    is_clear = is_word or _is_letter_or_number(text) or _is_bracketed(text)
+    return mark + (text if is_clear else f"({text})")
+
+
+def _is_bracketed(text: str) -> bool:
+    """Whether the first bracket is closed by the last character."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0:
+            return at == len(text) - 1 and at > 0
+    return False
 
 
 @flat.register

@@ -152,7 +152,8 @@ def _(node: Script, setting: Setting) -> Box:
     body = box(base, setting)
     if isinstance(base, Row | Fraction | Script) and body.width > 1:
         body = fenced("(", [body], (), ")")
-    return beside_scripts(body, node.below, node.above, setting)
+    is_tall = body.base > 0 and body.depth > 0 and (not isinstance(base, Fence) or _is_tall(base))
+    return beside_scripts(body, node, setting, is_tall=is_tall)
 
 
 def _has_limits(node: Script, setting: Setting) -> bool:
@@ -176,13 +177,16 @@ def _with_limits(body: Box, node: Script, setting: Setting) -> Box:
     return stacked([*above, body, *below], sum(each.height for each in above) + body.base)
 
 
-def beside_scripts(body: Box, below: Node | None, above: Node | None, setting: Setting) -> Box:
-    """Scripts at the right: characters of their own in the row of the base, or rows above and below it."""
-    low = small(below, setting) if below is not None else EMPTY
-    high = small(above, setting) if above is not None else EMPTY
+def beside_scripts(body: Box, node: Script, setting: Setting, *, is_tall: bool = False) -> Box:
+    """Scripts at the right: characters of their own in the row of the base, or rows above and below it.
+
+    Those of a tall base are at its corners.
+    """
+    low = small(node.below, setting) if node.below is not None else EMPTY
+    high = small(node.above, setting) if node.above is not None else EMPTY
     low_text = lowered(low.rows[0]) if low.height == 1 else ""
     high_text = raised(high.rows[0]) if high.height == 1 else ""
-    if body.height == 1:
+    if not is_tall:
         parts = [high] if high.width and not high_text else []
         middle = setting.text(low_text + high_text)
         rows = [*parts, middle, *([low] if low.width and not low_text else [])]
@@ -209,10 +213,10 @@ def _integral(node: Node, setting: Setting, *, tall: bool) -> Box:
     low = small(script.below, setting) if script.below is not None else EMPTY
     high = small(script.above, setting) if script.above is not None else EMPTY
     if not tall and (raised(high.rows[0]) or not high.width):
-        return beside_scripts(setting.text(sign), script.below, script.above, setting)
+        return beside_scripts(setting.text(sign), script, setting)
     count = {"∫": 1, "∬": 2, "∭": 3}.get(sign)
     if count is None:
-        return beside_scripts(setting.text(sign), script.below, script.above, setting)
+        return beside_scripts(setting.text(sign), script, setting)
     stem = Box(tuple(mark * count for mark in "⌠⎮⌡"), count, 1)
     if low.height > 1 or high.height > 1:
         raise CannotSetError("limits of an integral")
@@ -291,27 +295,23 @@ def _(node: Arrow, setting: Setting) -> Box:
 def _(node: Fence, setting: Setting) -> Box:
     parts = [box(part, setting) for part in node.parts]
     whole = beside(parts)
-    if whole.height == 1 or (not node.is_written and not any(map(_is_tall, node.parts))):
+    if whole.height == 1 or not _is_tall(node):
         text = [part for pair in zip(parts, map(setting.text, (*node.middles, "")), strict=True) for part in pair]
         return beside([setting.text(node.left), *text, setting.text(node.right)])
     return fenced(node.left, parts, node.middles, node.right)
 
 
 def _is_tall(node: Node) -> bool:
-    """Whether plain brackets grow with this: scripts alone do not make them grow."""
+    """Whether delimiters grow with this."""
     match node:
-        case Row(items):
-            return any(map(_is_tall, items))
-        case Fraction() | Grid():
-            return True
+        case Row(parts) | Fence(_, parts):
+            return any(map(_is_tall, parts))
         case Script(Symbol(_, "op", True)):
             return True
         case Script(base) | Root(base) | Accent(_, base) | Classed(base) | Struck(base):
             return _is_tall(base)
-        case Fence(_, parts):
-            return any(map(_is_tall, parts))
         case _:
-            return False
+            return isinstance(node, Fraction | Grid | Brace)
 
 
 def fenced(left: str, parts: Sequence[Box], middles: Sequence[str], right: str) -> Box:

@@ -83,14 +83,12 @@ class Arrow(NamedTuple):
 
 
 class Fence(NamedTuple):
-    """Delimiters as tall as the parts between them."""
+    """Delimiters as tall as what is stacked between them; scripts do not make them grow."""
 
     left: str
     parts: tuple[Node, ...]
     middles: tuple[str, ...]
     right: str
-    is_written: bool = True
-    """``\\left`` and ``\\right`` were written; plain brackets grow only where a fraction or a matrix asks for it."""
 
 
 class Grid(NamedTuple):

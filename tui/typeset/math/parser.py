@@ -9,6 +9,7 @@ import re
 
 from tui.typeset.math.commands import COMMANDS, infix, sized
 from tui.typeset.math.nodes import CannotSetError, Fence, Grid, Node, Row, Script, Space, Symbol
+from tui.typeset.math.spacing import BEFORE_SIGN, sides_of
 from tui.typeset.math.vocabulary import CHARACTERS, SIZES, SYMBOLS, in_font
 
 LONGEST = 4_000
@@ -67,26 +68,56 @@ def row_of(items: list[Node]) -> Node:
     return items[0] if len(items) == 1 else Row(tuple(items))
 
 
+BARS = ("|", "‖")
+MOST_BARS = 8
+"""Bars that may be open at once."""
+
+
 def paired(items: list[Node]) -> list[Node]:
-    """The items with what stands between brackets as one node."""
+    """The items with what stands between brackets or bars as one node."""
     found: list[Node] = []
     opened: list[int] = []
     for item in items:
         base = item.base if isinstance(item, Script) else item
-        kind = base.kind if isinstance(base, Symbol) else ""
-        if kind == "open":
+        side = _side(base, found, opened) if isinstance(base, Symbol) else ""
+        if side == "open" and isinstance(item, Symbol):
             opened.append(len(found))
-        if kind == "close" and opened and isinstance(base, Symbol) and base.text not in ("!", "?"):
-            start = opened.pop()
-            left = found[start]
-            left_base = left.base if isinstance(left, Script) else left
-            inside = row_of(found[start + 1 :])
-            if isinstance(left, Symbol) and isinstance(left_base, Symbol):
-                fence = Fence(left.text, (inside,), (), base.text, is_written=False)
+        elif side == "close" and isinstance(base, Symbol):
+            start = _opener(base, found, opened)
+            if start is not None:
+                is_open = start < len(found) and start in opened
+                left = found[start].text if is_open else ""  # type: ignore[union-attr]
+                del opened[opened.index(start) if is_open else len(opened) :]
+                fence = Fence(left, (row_of(found[start + is_open :]),), (), base.text)
                 found[start:] = [item._replace(base=fence) if isinstance(item, Script) else fence]
                 continue
         found.append(item)
     return found
+
+
+def _side(base: Symbol, found: list[Node], opened: list[int]) -> str:
+    """Whether a symbol opens or closes something; bars do what their place allows."""
+    if base.text in BARS and base.kind == "ord":
+        atoms = [item for item in found[-2:] if not isinstance(item, Space)]
+        is_after_bar = bool(opened) and opened[-1] == len(found) - 1
+        before = sides_of(atoms[-1]).right if atoms else ""
+        if not is_after_bar and before not in BEFORE_SIGN:
+            return "close"
+        return "open" if len(opened) < MOST_BARS else ""
+    return base.kind if base.kind in ("open", "close") and base.text not in ("!", "?") else ""
+
+
+def _opener(base: Symbol, found: list[Node], opened: list[int]) -> int | None:
+    """Where the part begins that this symbol closes."""
+    for start in reversed(opened):
+        left = found[start]
+        is_bar = isinstance(left, Symbol) and left.text in BARS
+        if not is_bar or base.text == "⟩" or (isinstance(left, Symbol) and left.text == base.text):
+            return start if not (base.text in BARS and not is_bar) else None
+    if base.text in BARS and base.kind == "close":  # a bar that was enlarged by hand, after what it limits
+        kinds = [sides_of(item).left for item in found]
+        return max((at + 1 for at, kind in enumerate(kinds) if kind in ("rel", "bin", "punct")), default=0)
+    return None
 
 
 class Parser:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from tui.typeset.math.nodes import Kind, Symbol
 
 _LETTERS = """
-alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ varkappa ϰ
-lambda λ mu μ nu ν xi ξ omicron ο pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ upsilon υ phi ϕ varphi φ chi χ
-psi ψ omega ω digamma ϝ Alpha Α Beta Β Gamma Γ Delta Δ Epsilon Ε Zeta Ζ Eta Η Theta Θ Iota Ι Kappa Κ Lambda Λ Mu Μ
-Nu Ν Xi Ξ Omicron Ο Pi Π Rho Ρ Sigma Σ Tau Τ Upsilon Υ Phi Φ Chi Χ Psi Ψ Omega Ω varGamma Γ varDelta Δ varTheta Θ
-varLambda Λ varXi Ξ varPi Π varSigma Σ varUpsilon Υ varPhi Φ varPsi Ψ varOmega Ω
-aleph ℵ beth ℶ gimel ℷ daleth ℸ hbar ℏ hslash ℏ ell ℓ wp ℘ Re ℜ Im ℑ imath ı jmath ȷ eth ð Finv Ⅎ Game ⅁ mho ℧
-partial ∂ nabla ∇ infty ∞ emptyset ∅ varnothing ∅ forall ∀ exists ∃ nexists ∄ complement ∁ top ⊤ bot ⊥
-angle ∠ measuredangle ∡ sphericalangle ∢ triangle △ square □ Box □ blacksquare ■ Diamond ◇ lozenge ◊
-blacklozenge ⧫ bigstar ★ diamondsuit ♢ heartsuit ♡ clubsuit ♣ spadesuit ♠ flat ♭ natural ♮ sharp ♯
-prime ′ backprime ‵ degree ° checkmark ✓ maltese ✠ dag † ddag ‡ S § P ¶ copyright © pounds £ yen ¥ euro €
-neg ¬ lnot ¬ surd √ backslash \\ vert | Vert ‖ infin ∞ ldots … dots … dotso … dotsc … mathellipsis … textellipsis …
-vdots ⋮ ddots ⋱ iddots ⋰ adots ⋰ hearts ♡ QED ∎ qed ∎ Bbbk 𝕜 blacktriangle ▲ blacktriangledown ▼ circledS Ⓢ
-triangledown ▽ diagup ╱ diagdown ╲ # # % % $ $ & & _ _ aa å AA Å ae æ AE Æ o ø O Ø ss ß i ı
-R ℝ N ℕ Z ℤ Q ℚ C ℂ reals ℝ Reals ℝ naturals ℕ integers ℤ rationals ℚ complexes ℂ
+alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ varkappa ϰ lambda
+λ mu μ nu ν xi ξ omicron ο pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ upsilon υ phi ϕ varphi φ chi χ psi ψ
+omega ω digamma ϝ Alpha Α Beta Β Gamma Γ Delta Δ Epsilon Ε Zeta Ζ Eta Η Theta Θ Iota Ι Kappa Κ Lambda Λ Mu Μ Nu Ν Xi Ξ
+Omicron Ο Pi Π Rho Ρ Sigma Σ Tau Τ Upsilon Υ Phi Φ Chi Χ Psi Ψ Omega Ω varGamma Γ varDelta Δ varTheta Θ varLambda Λ
+varXi Ξ varPi Π varSigma Σ varUpsilon Υ varPhi Φ varPsi Ψ varOmega Ω aleph ℵ beth ℶ gimel ℷ daleth ℸ hbar ℏ hslash ℏ
+ell ℓ wp ℘ Re ℜ Im ℑ imath ı jmath ȷ eth ð Finv Ⅎ Game ⅁ mho ℧ partial ∂ nabla ∇ infty ∞ emptyset ∅ varnothing ∅
+forall ∀ exists ∃ nexists ∄ complement ∁ top ⊤ bot ⊥ angle ∠ measuredangle ∡ sphericalangle ∢ triangle △ square □ Box
+□ blacksquare ■ Diamond ◇ lozenge ◊ blacklozenge ⧫ bigstar ★ diamondsuit ♢ heartsuit ♡ clubsuit ♣ spadesuit ♠ flat ♭
+natural ♮ sharp ♯ prime ′ backprime ‵ degree ° checkmark ✓ maltese ✠ dag † ddag ‡ S § P ¶ copyright © pounds £ yen ¥
+euro € neg ¬ lnot ¬ surd √ backslash \\ vert | Vert ‖ infin ∞ ldots … dots … dotso … dotsc … mathellipsis …
+textellipsis … vdots ⋮ ddots ⋱ iddots ⋰ adots ⋰ hearts ♡ cdotp · ldotp . celsius ℃ ohm Ω micro µ permille ‰ QED ∎ qed
+∎ Bbbk 𝕜 blacktriangle ▲ blacktriangledown ▼ circledS Ⓢ triangledown ▽ diagup ╱ diagdown ╲ # # % % $ $ & & _ _ aa å AA
+Å ae æ AE Æ o ø O Ø ss ß i ı R ℝ N ℕ Z ℤ Q ℚ C ℂ reals ℝ Reals ℝ naturals ℕ integers ℤ rationals ℚ complexes ℂ
 """
-_CENTRED_DOTS = "cdots ⋯ dotsb ⋯ dotsm ⋯ dotsi ⋯"
+_CENTRED_DOTS = "hdots … cdots ⋯ dotsb ⋯ dotsm ⋯ dotsi ⋯"
 _BINARY = """
 pm ± mp ∓ times × div ÷ cdot · ast ∗ star ⋆ circ ∘ bullet • cap ∩ cup ∪ uplus ⊎ sqcap ⊓ sqcup ⊔ vee ∨ lor ∨ wedge ∧
 land ∧ setminus ∖ smallsetminus ∖ wr ≀ diamond ⋄ bigtriangleup △ bigtriangledown ▽ triangleleft ◁ triangleright ▷
@@ -30,27 +29,27 @@ barwedge ⊼ veebar ⊻ doublebarwedge ⩞ curlyvee ⋎ curlywedge ⋏ leftthree
 unlhd ⊴ unrhd ⊵ lhd ⊲ rhd ⊳ And &
 """
 _RELATIONS = """
-leq ≤ le ≤ leqslant ⩽ geq ≥ ge ≥ geqslant ⩾ neq ≠ ne ≠ ll ≪ gg ≫ lll ⋘ ggg ⋙ equiv ≡ sim ∼ simeq ≃ approx ≈
+lt < gt > leq ≤ le ≤ leqslant ⩽ geq ≥ ge ≥ geqslant ⩾ neq ≠ ne ≠ ll ≪ gg ≫ lll ⋘ ggg ⋙ equiv ≡ sim ∼ simeq ≃ approx ≈
 cong ≅ ncong ≇ asymp ≍ doteq ≐ doteqdot ≑ propto ∝ varpropto ∝ in ∈ ni ∋ owns ∋ notin ∉ notni ∌ subset ⊂ supset ⊃
-subseteq ⊆ supseteq ⊇ subsetneq ⊊ supsetneq ⊋ nsubseteq ⊈ nsupseteq ⊉ sqsubset ⊏ sqsupset ⊐ sqsubseteq ⊑
-sqsupseteq ⊒ Subset ⋐ Supset ⋑ subseteqq ⫅ supseteqq ⫆ prec ≺ succ ≻ preceq ⪯ succeq ⪰ preccurlyeq ≼ succcurlyeq ≽
-precsim ≾ succsim ≿ nprec ⊀ nsucc ⊁ lesssim ≲ gtrsim ≳ lessapprox ⪅ gtrapprox ⪆ lessgtr ≶ gtrless ≷ leqq ≦ geqq ≧
-lneq ⪇ gneq ⪈ lneqq ≨ gneqq ≩ nless ≮ ngtr ≯ nleq ≰ ngeq ≱ nsim ≁ approxeq ≊ thickapprox ≈ thicksim ∼ backsim ∽
-eqsim ≂ triangleq ≜ circeq ≗ bumpeq ≏ Bumpeq ≎ coloneqq ≔ coloneq ≔ eqqcolon ≕ Coloneqq ⩴ perp ⊥ parallel ∥ nparallel ∦
-mid | nmid ∤ shortmid | shortparallel ∥ vdash ⊢ dashv ⊣ vDash ⊨ models ⊨ Vdash ⊩ Vvdash ⊪ nvdash ⊬ nvDash ⊭ nVdash ⊮
-smile ⌣ frown ⌢ bowtie ⋈ Join ⋈ pitchfork ⋔ between ≬ therefore ∴ because ∵ vartriangle △ trianglelefteq ⊴
-trianglerighteq ⊵ vartriangleleft ⊲ vartriangleright ⊳ ntriangleleft ⋪ ntriangleright ⋫ ntrianglelefteq ⋬
-ntrianglerighteq ⋭ blacktriangleleft ◀ blacktriangleright ▶ risingdotseq ≓ fallingdotseq ≒ eqcirc ≖ lessdot ⋖ gtrdot ⋗
-to → rightarrow → gets ← leftarrow ← Rightarrow ⇒ Leftarrow ⇐ leftrightarrow ↔ Leftrightarrow ⇔ longrightarrow ⟶
-longleftarrow ⟵ Longrightarrow ⟹ Longleftarrow ⟸ longleftrightarrow ⟷ Longleftrightarrow ⟺ implies ⟹ impliedby ⟸
-iff ⟺ mapsto ↦ longmapsto ⟼ hookrightarrow ↪ hookleftarrow ↩ rightharpoonup ⇀ rightharpoondown ⇁ leftharpoonup ↼
-leftharpoondown ↽ rightleftharpoons ⇌ leftrightharpoons ⇋ uparrow ↑ downarrow ↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓
-Updownarrow ⇕ nearrow ↗ searrow ↘ swarrow ↙ nwarrow ↖ leadsto ⇝ rightsquigarrow ⇝ leftrightsquigarrow ↭
-twoheadrightarrow ↠ twoheadleftarrow ↞ rightarrowtail ↣ leftarrowtail ↢ rightrightarrows ⇉ leftleftarrows ⇇
-rightleftarrows ⇄ leftrightarrows ⇆ upuparrows ⇈ downdownarrows ⇊ curvearrowright ↷ curvearrowleft ↶
-circlearrowright ↻ circlearrowleft ↺ looparrowright ↬ looparrowleft ↫ dashrightarrow ⇢ dashleftarrow ⇠ multimap ⊸
-nrightarrow ↛ nleftarrow ↚ nRightarrow ⇏ nLeftarrow ⇍ nleftrightarrow ↮ nLeftrightarrow ⇎ Lsh ↰ Rsh ↱
-upharpoonright ↾ upharpoonleft ↿ downharpoonright ⇂ downharpoonleft ⇃ restriction ↾ vcentcolon : ratio ∶
+subseteq ⊆ supseteq ⊇ subsetneq ⊊ supsetneq ⊋ nsubseteq ⊈ nsupseteq ⊉ sqsubset ⊏ sqsupset ⊐ sqsubseteq ⊑ sqsupseteq ⊒
+Subset ⋐ Supset ⋑ subseteqq ⫅ supseteqq ⫆ prec ≺ succ ≻ preceq ⪯ succeq ⪰ preccurlyeq ≼ succcurlyeq ≽ precsim ≾
+succsim ≿ nprec ⊀ nsucc ⊁ lesssim ≲ gtrsim ≳ lessapprox ⪅ gtrapprox ⪆ lessgtr ≶ gtrless ≷ leqq ≦ geqq ≧ lneq ⪇ gneq ⪈
+lneqq ≨ gneqq ≩ nless ≮ ngtr ≯ nleq ≰ ngeq ≱ nsim ≁ approxeq ≊ thickapprox ≈ thicksim ∼ backsim ∽ eqsim ≂ triangleq ≜
+circeq ≗ bumpeq ≏ Bumpeq ≎ coloneqq ≔ coloneq ≔ eqqcolon ≕ Coloneqq ⩴ perp ⊥ parallel ∥ nparallel ∦ mid | nmid ∤
+shortmid | shortparallel ∥ vdash ⊢ dashv ⊣ vDash ⊨ models ⊨ Vdash ⊩ Vvdash ⊪ nvdash ⊬ nvDash ⊭ nVdash ⊮ smile ⌣ frown
+⌢ bowtie ⋈ Join ⋈ pitchfork ⋔ between ≬ therefore ∴ because ∵ vartriangle △ trianglelefteq ⊴ trianglerighteq ⊵
+vartriangleleft ⊲ vartriangleright ⊳ ntriangleleft ⋪ ntriangleright ⋫ ntrianglelefteq ⋬ ntrianglerighteq ⋭
+blacktriangleleft ◀ blacktriangleright ▶ risingdotseq ≓ fallingdotseq ≒ eqcirc ≖ lessdot ⋖ gtrdot ⋗ to → rightarrow →
+gets ← leftarrow ← Rightarrow ⇒ Leftarrow ⇐ leftrightarrow ↔ Leftrightarrow ⇔ longrightarrow ⟶ longleftarrow ⟵
+Longrightarrow ⟹ Longleftarrow ⟸ longleftrightarrow ⟷ Longleftrightarrow ⟺ implies ⟹ impliedby ⟸ iff ⟺ mapsto ↦
+longmapsto ⟼ hookrightarrow ↪ hookleftarrow ↩ rightharpoonup ⇀ rightharpoondown ⇁ leftharpoonup ↼ leftharpoondown ↽
+rightleftharpoons ⇌ leftrightharpoons ⇋ uparrow ↑ downarrow ↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓ Updownarrow ⇕
+nearrow ↗ searrow ↘ swarrow ↙ nwarrow ↖ leadsto ⇝ rightsquigarrow ⇝ leftrightsquigarrow ↭ twoheadrightarrow ↠
+twoheadleftarrow ↞ rightarrowtail ↣ leftarrowtail ↢ rightrightarrows ⇉ leftleftarrows ⇇ rightleftarrows ⇄
+leftrightarrows ⇆ upuparrows ⇈ downdownarrows ⇊ curvearrowright ↷ curvearrowleft ↶ circlearrowright ↻ circlearrowleft
+↺ looparrowright ↬ looparrowleft ↫ dashrightarrow ⇢ dashleftarrow ⇠ multimap ⊸ nrightarrow ↛ nleftarrow ↚ nRightarrow
+⇏ nLeftarrow ⇍ nleftrightarrow ↮ nLeftrightarrow ⇎ Lsh ↰ Rsh ↱ upharpoonright ↾ upharpoonleft ↿ downharpoonright ⇂
+downharpoonleft ⇃ restriction ↾ vcentcolon : ratio ∶
 """
 _OPENING = """
 { { lbrace { lbrack [ lparen ( langle ⟨ lfloor ⌊ lceil ⌈ lvert | lVert ‖ llbracket ⟦ ulcorner ⌜ llcorner ⌞ lgroup (
@@ -68,11 +67,19 @@ arsinh arcosh artanh sgn sign log ln lg lb exp arg deg dim hom ker rank tr Tr tr
 ord im rad adj Aut End Hom Gal Spec grad curl vol diam dist conv proj softmax sigmoid ReLU Li Si Ci Res
 """
 _WITH_LIMITS = """
-lim max min sup inf limsup liminf det gcd lcm Pr argmax argmin injlim projlim colim esssup essinf plim
+lim max min sup inf limsup liminf det gcd lcm Pr argmax argmin injlim projlim varlimsup varliminf colim esssup essinf
+plim
 """
 
 SPELLED = {"limsup": "lim sup", "liminf": "lim inf", "argmax": "arg max", "argmin": "arg min", "injlim": "inj lim"}
-SPELLED |= {"projlim": "proj lim", "esssup": "ess sup", "essinf": "ess inf"}
+SPELLED |= {"varlimsup": "lim sup", "varliminf": "lim inf"}
+SPELLED |= {
+    "projlim": "proj lim",
+    "varlimsup": "lim sup",
+    "varliminf": "lim inf",
+    "esssup": "ess sup",
+    "essinf": "ess inf",
+}
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
@@ -132,7 +139,9 @@ negthinspace negmedspace negthickspace allowbreak nobreak noindent centering pro
 small normalsize large Large LARGE huge Huge displaylimits / hfilneg break newpage bigskip medskip smallskip
 """
 IGNORED = frozenset(_WITHOUT_EFFECT.split())
-IGNORED_WITH_ARGUMENT = frozenset(("label", "vspace", "hspace", "kern", "mkern", "mskip", "color", "cline", "vphantom"))
+IGNORED_WITH_ARGUMENT = frozenset(
+    ("label", "require", "vspace", "hspace", "kern", "mkern", "mskip", "color", "cline", "vphantom")
+)
 
 ACCENTS = {
     "hat": ("\u0302", "^"),
@@ -213,8 +222,8 @@ def _letter(font: str, character: str) -> str:
 
 RAISED = dict(
     zip(
-        "0123456789+−=()nabcdefghijklmoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεθιϕφχ′″‴∗†‡°⊤∘∨",
-        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᶿᶥᶲᵠᵡ′″‴*†‡°ᵀ°ᵛ",
+        "0123456789+−=()nabcdefghijklmoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεθιϕφχ′″‴∗†‡°⊤∘∨⊺",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᶿᶥᶲᵠᵡ′″‴*†‡°ᵀ°ᵛᵀ",
         strict=True,
     )
 )
