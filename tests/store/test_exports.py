@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import threading
 import tracemalloc
@@ -344,6 +345,20 @@ def test_text_without_markup_is_written_as_the_renderer_writes_it(text: str) -> 
 
 async def test_plain_prose_takes_the_short_way() -> None:
     assert plain_paragraphs('He said "no".\n\nSo it was.') == "<p>He said &quot;no&quot;.</p>\n<p>So it was.</p>\n"
+
+
+async def test_a_page_draws_diagrams_and_keeps_their_sources(stage: Stage) -> None:
+    source = "flowchart LR\n  A[Begin] -->|a < b| B[数据]\n"
+    broken = "flowchart LR\n  A --> --> B\n"
+    said = f"```mermaid\n{source}```\n\n```mermaid\n{broken}```"
+    await stage.keep("s", Turn(id="t", messages=(prompt("p", "Draw it."), answer("a", said))))
+    page = await stage.library.export("s", "html", "answers")
+    assert '<pre class="diagram">┌───────┐' in page
+    assert "│ Begin ├── a &lt; b ──►│ 数据 │" in page
+    assert f"<summary>mermaid</summary><pre><code>{html.escape(source)}</code></pre>" in page
+    assert html.escape(broken) in page
+    assert "<script" not in page
+    assert said in await stage.library.export("s", "md", "answers")
 
 
 @pytest.mark.parametrize("form", ["html", "md", "json"])

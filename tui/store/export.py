@@ -313,6 +313,7 @@ h2 { font-size: .85rem; opacity: .7; margin: 2rem 0 .25rem; }
 details { margin: .75rem 0; opacity: .85; }
 summary { cursor: pointer; font-size: .85rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .9rem; }
+.diagram { white-space: pre; overflow-x: auto; overflow-wrap: normal; line-height: 1.2; }
 table { border-collapse: collapse; }
 td, th { border: 1px solid #8888; padding: .2rem .5rem; }
 </style>

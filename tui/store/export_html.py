@@ -1,4 +1,4 @@
-"""Markdown as HTML for exported pages, with formulas as MathML."""
+"""Markdown as HTML for exported pages, with formulas as MathML and diagrams drawn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from tui.typeset.diagrams.fence import is_mermaid
+from tui.typeset.drawing import columns_of
 from tui.typeset.math.in_markdown import MATH_FENCE, add_formulas, hide_bars, show_bars
+
+PAGE_COLUMNS = 90
+"""Columns of a diagram that fit on the page."""
 
 
 def renderer() -> Callable[[str], str]:
@@ -49,7 +54,22 @@ def _fence(
     token = tokens[at]
     if token.info.strip() == MATH_FENCE and (drawn := _mathml(f"$$\n{token.content}$$", is_display=True)):
         return f"{drawn}\n"
+    if is_mermaid(token.info) and (drawn := _diagram(token.content)):
+        return drawn
     return html.fence(tokens, at, options, environment)
+
+
+def _diagram(source: str) -> str | None:
+    """The drawing, and its source to open; None if it cannot be drawn."""
+    from tui.typeset.diagrams.diagram import draw  # most sessions have no diagrams
+    from tui.typeset.diagrams.graph import DiagramError
+
+    try:
+        drawing = draw(source, PAGE_COLUMNS, columns_of)
+    except DiagramError:
+        return None
+    code = f"<details><summary>mermaid</summary><pre><code>{escape(source)}</code></pre></details>"
+    return f'<pre class="diagram">{escape(drawing.text)}</pre>\n{code}\n'
 
 
 def _block(_: RendererHTML, tokens: Sequence[Token], at: int, *__: Mapping[str, object]) -> str:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
 Measure = Callable[[str], int]
 """Returns the columns that a text takes on the screen."""
+
+
+def columns_of(text: str) -> int:
+    """The columns that a text takes by the standard, where no screen is there to be asked."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of(character) for character in text)
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 class Span(NamedTuple):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from tui.domain.fast_dataclass import dataclass
+from tui.typeset.diagrams.fence import is_mermaid
 from tui.typeset.math.in_markdown import MOST_LINES, display_closer
 
 SOFT_LIMIT = 4_000
@@ -83,14 +84,9 @@ def chunk_with(chunk: Chunk, source: str) -> Chunk:
     )
 
 
-def names_diagram(info: str) -> bool:
-    """Whether the info string of a fence is that of a diagram."""
-    return info.strip().lower().split(" ")[0] == "mermaid"
-
-
 def is_diagram(chunk: Chunk) -> bool:
     """Whether a chunk is a diagram as a whole."""
-    return chunk.fence is not None and not chunk.part and not chunk.tight and names_diagram(chunk.fence)
+    return chunk.fence is not None and not chunk.part and not chunk.tight and is_mermaid(chunk.fence)
 
 
 class Splitter:
@@ -325,7 +321,7 @@ class Splitter:
             if len(stripped) >= len(mark) and not stripped.strip(mark[0]):
                 self._close_fence()
                 return
-        lines, size = DIAGRAM_LIMITS if self._part == 0 and names_diagram(self._fence[2]) else (CODE_LINES, SOFT_LIMIT)
+        lines, size = DIAGRAM_LIMITS if self._part == 0 and is_mermaid(self._fence[2]) else (CODE_LINES, SOFT_LIMIT)
         if len(self._lines) >= lines or self._size > size:
             self._cut_code()
         line = self._unindented(line)

@@ -169,5 +169,7 @@ def _rows(drawing: Drawing, room: int, sideways: int | None) -> list[Line]:
     lines: list[Line] = []
     for row in drawing.rows:
         line = [Run(span.text, *ROLES.get(span.role, ROLES[""])) for span in row]
+        while line and not line[-1].text.strip():
+            line.pop()  # a mark at the edge tells that something goes on there
         lines.append([*INDENT, *cut_row(line, sideways or 0, room)])
     return lines
