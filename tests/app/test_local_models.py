@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import sys
@@ -12,12 +13,17 @@ from pathlib import Path
 import pytest
 
 from tests.app.local_stage import OWN_SERVER, processes, scripted_model, surroundings, wait_for_end
-from tests.app.stage import House, house
+from tests.app.stage import House, heard_until, house
 from tests.providers.gguf_files import write_gguf
+from tui.catalog.catalog import packaged_catalog
+from tui.catalog.model_spec import parse_spec
+from tui.domain.blocks import TextBlock
 from tui.domain.errors import PonderError
-from tui.domain.events import MessageCompleted, Streamed, TurnFailed
-from tui.domain.stream import ModelLoading
+from tui.domain.events import MessageCompleted, Streamed, TurnFailed, TurnFinished
+from tui.domain.stream import ModelLoading, TextDelta
+from tui.domain.thinking import ModelSpec
 from tui.headless.outcome import text_of
+from tui.providers.local.memory import ModelSize, fitting_window
 from tui.providers.local.server_folder import ServerFolder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
@@ -239,3 +245,93 @@ async def test_the_exact_count_is_what_the_server_reports_after_the_request(tmp_
             assert answer.usage.input == await h.current.call(h.program.backend.count(sent.target, sent.request))
         assert await h.services.chat.count_exactly() is not None
     wait_for_end(tmp_path)
+
+
+async def test_a_model_whose_file_is_gone_is_missed_when_it_is_asked(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path)
+    async with asking(tmp_path, model) as h:
+        await said(h)
+        session = h.current.session_id
+    async with house(tmp_path / "home", environment=surroundings(tmp_path), assignments=OWN_SERVER) as h:
+        model.unlink()
+        with pytest.raises(PonderError, match="cannot be read: No such file"):
+            await h.services.models.set_model(str(model))
+        await h.current.use(ModelSpec(provider="local", model=str(model)))
+        assert "cannot be read: No such file" in (await failure(h)).message
+    assert session
+    wait_for_end(tmp_path)
+
+
+async def test_a_folder_that_cannot_be_written_is_an_error_of_the_request(tmp_path: Path) -> None:
+    (tmp_path / "home" / "state").mkdir(parents=True)
+    (tmp_path / "home" / "state" / "local").write_text("in the way")
+    async with asking(tmp_path, scripted_model(tmp_path)) as h:
+        assert (await failure(h)).message.startswith("The model cannot be started: ")
+
+
+async def test_without_the_package_it_says_what_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.providers.local.servers.PACKAGE", "not_there_at_all")
+    async with house(tmp_path, environment={}, model=str(scripted_model(tmp_path))) as h:
+        error = await failure(h)
+        assert error.message == "The package not_there_at_all is not installed."
+        assert "pip install 'ponder-tui[local]'" in error.advice
+
+
+async def test_an_idle_model_leaves_the_memory_and_comes_back_with_the_next_request(tmp_path: Path) -> None:
+    idle = (*OWN_SERVER, "local.idle=0.005")
+    model = scripted_model(tmp_path)
+    async with house(tmp_path, environment=surroundings(tmp_path), model=str(model), assignments=idle) as h:
+        await said(h)
+        await asyncio.to_thread(wait_for_end, tmp_path)
+        assert await h.services.model_server() == "- model server: not running"
+        assert await said(h) == "Hello from here."
+    wait_for_end(tmp_path)
+
+
+async def test_a_model_that_is_answering_is_not_idle(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path, says="one two", hangs_after=1)
+    async with asking(tmp_path, model) as h:
+        _, subscription = h.services.chat.attach()
+        await h.services.chat.submit((TextBlock(text="Hi"),))
+        async for batch in subscription.batches(0):
+            if any(isinstance(s.event, Streamed) and isinstance(s.event.event, TextDelta) for s in batch):
+                break
+        subscription.close()
+        (place,) = (tmp_path / "home" / "state" / "local").iterdir()
+        assert ServerFolder(place).last_uses() == [math.inf]
+        _, subscription = h.services.chat.attach()
+        await h.services.chat.cancel()
+        await heard_until(subscription, TurnFinished, TurnFailed)
+        assert ServerFolder(place).last_uses() < [math.inf]
+    wait_for_end(tmp_path)
+
+
+async def test_a_smaller_window_can_be_set_and_is_one_of_another_server(tmp_path: Path) -> None:
+    async with asking(tmp_path, scripted_model(tmp_path)) as h:
+        await said(h)
+        before = await h.services.model_server()
+        await h.services.settings.assign("local.context", "2048")
+        await said(h)
+        assert await h.services.model_server() != before
+        told = [Path(f"/proc/{process}/cmdline").read_bytes() for process in processes(tmp_path)]
+        assert any(b"--ctx-size\x002048\x00" in arguments for arguments in told)
+    wait_for_end(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("available", "window"),
+    [(None, 0), (8 * 10**9, 0), (3 * 10**9, 16_384), (2 * 10**9, 7_168), (10**9, 2_048)],
+)
+def test_the_window_is_what_fits_into_the_memory(available: int | None, window: int) -> None:
+    size = ModelSize(weights=10**9, window=40_960, bytes_per_token=100_000)
+    assert fitting_window(size, available) == window
+
+
+def test_a_path_is_a_model_and_may_have_a_level(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    catalog = packaged_catalog()
+    for name in ("x.gguf", "./x.gguf", str(tmp_path / "x.gguf")):
+        assert parse_spec(name, catalog).provider == "local"
+        assert Path(parse_spec(f"{name}/low", catalog).model) == tmp_path / "x.gguf"
+        assert str(parse_spec(str(parse_spec(f"{name}/8k", catalog)), catalog)) == f"local/{tmp_path}/x.gguf/8000"
+    assert parse_spec("openrouter/x.gguf", catalog).provider == "openrouter"

@@ -28,7 +28,6 @@ def put_on_path(folder: Path) -> str:
 
 class Handler(BaseHTTPRequestHandler):
     script: dict[str, object]
-    busy = 0
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
         pass
@@ -48,8 +47,6 @@ class Handler(BaseHTTPRequestHandler):
                     "modalities": {"vision": self.script.get("vision", False)},
                 }
             )
-        elif self.path == "/slots":
-            self._json([{"id": 0, "is_processing": Handler.busy > 0}])
         else:
             self._json({"error": {"message": "not found", "code": 404}}, 404)
 
@@ -62,11 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path.endswith("/input_tokens"):
             self._json({"input_tokens": _prompt_tokens(body)})
         else:
-            Handler.busy += 1
-            try:
-                self._stream(body)
-            finally:
-                Handler.busy -= 1
+            self._stream(body)
 
     def _stream(self, body: dict[str, object]) -> None:
         self.send_response(200)

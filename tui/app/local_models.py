@@ -15,7 +15,7 @@ from tui.domain.format_numbers import count
 from tui.domain.printable import printable
 from tui.domain.thinking import ModelSpec
 from tui.settings.layers import Layers
-from tui.settings.paths import Paths
+from tui.settings.paths import Paths, find_paths
 
 if TYPE_CHECKING:
     from tui.providers.local.gguf import GgufFacts
@@ -164,6 +164,21 @@ class LocalModels:
         with self._busy:
             rows = dict(self._rows)
             self._changed(lambda catalog: with_local_rows(catalog, LOCAL, rows))
+
+
+def with_local_models(catalog: Catalog, environment: Mapping[str, str], name: str = "") -> Catalog:
+    """The catalogue with one model of a file, by its name or path, or with all that are found. Reads files."""
+    changed = [catalog]
+
+    def change(made: Callable[[Catalog], Catalog]) -> None:
+        changed.append(made(changed[-1]))
+
+    models = LocalModels(find_paths(environment), environment, Layers, change)
+    if name:
+        models.learn(name)
+    else:
+        models.learn_all(within_s=math.inf)
+    return changed[-1]
 
 
 def _running(state: ServerState) -> str:

@@ -196,6 +196,9 @@ class ProviderAvailability:
 
     async def refresh(self, provider: ProviderFacts) -> int:
         """Fetch a provider's model list; returns the number of models."""
+        if provider.starts_models:
+            await asyncio.to_thread(self.look_for_local_models)
+            return len(self._local)
         from tui.providers.backend import transport_maker
         from tui.providers.model_discovery import Discovery
         from tui.providers.model_lists import ListCache, merge_model_lists

@@ -254,7 +254,10 @@ def _measured(args: argparse.Namespace) -> MeasuredConversation:
     current = OpenSession(program, InMemorySessions(), interactive=False)
     if program.layers.value("cache.ttl") == "auto":  # the request that the screen would send
         program.in_force.layers = program.layers.with_value(Layer.COMMAND_LINE, "cache.ttl", "1h")
-    current.start(first_spec(program, availability.ready()), stored)
+    spec = first_spec(program, availability.ready())
+    if program.local_models.is_unknown(spec):
+        program.local_models.learn(spec.model)
+    current.start(spec, stored)
     session = current.session
     preview = asyncio.run(session.preview(args.draft))
     view = session.view()

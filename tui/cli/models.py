@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 
+from tui.app.local_models import with_local_models
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts
 from tui.catalog.prices import current_rates
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
             asked, words = _refresh_of_whom(args.refresh, words, catalog)
             refreshed = _refreshed(catalog, asked, allow_http=user.values.get("network.allowHttp") is True)
         catalog = merge_cached_lists(catalog, ListCache(find_paths(os.environ).cache))
+        catalog = with_local_models(catalog, os.environ)
         listed = list(_fitting(catalog, words.lower().split()))
         if not listed:
             if words in catalog.providers():

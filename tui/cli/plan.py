@@ -12,7 +12,7 @@ from tui.catalog.model_spec import parse_asked, parse_spec, require_asked, split
 from tui.catalog.plan import PLAN_KEYS, default_level, plan, plan_options
 from tui.cli.main import add_set_option
 from tui.cli.user_catalog import UserCatalog, print_problem, user_catalog
-from tui.domain.errors import ConfigError, UnknownModel, UsageError
+from tui.domain.errors import PonderError
 from tui.domain.format_numbers import count
 from tui.domain.printable import json_escaped
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         mine = user_catalog(os.environ).assigned(args.assignments)
         planned = planned_for(args, mine)
-    except (UnknownModel, ConfigError, UsageError) as problem:
+    except PonderError as problem:
         print_problem(problem)
         return 2
     print(json_escaped(_as_json(planned)) if args.json else _as_text(planned, mine))
@@ -58,6 +58,7 @@ def planned_for(args: argparse.Namespace, mine: UserCatalog) -> PlannedModel:
     """The plan for the arguments, with this user's catalogue and settings."""
     spec = parse_spec(args.name, mine.catalog)
     mine.require_right_rows(spec)
+    mine = mine.knowing(spec, os.environ)
     facts = mine.catalog.find(spec.provider, spec.model)
     asked = spec.asked if args.thinking_budget is None else require_asked(args.thinking_budget)
     layers = mine.layers_for(facts, level_chosen=asked is not None)

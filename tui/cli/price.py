@@ -23,7 +23,7 @@ from tui.catalog.prices import (
     table_facts,
 )
 from tui.cli.user_catalog import print_problem, user_catalog
-from tui.domain.errors import ConfigError, UnknownModel, UsageError
+from tui.domain.errors import PonderError, UsageError
 from tui.domain.format_numbers import count
 from tui.domain.printable import json_escaped
 from tui.domain.thinking import parse_number
@@ -64,9 +64,10 @@ def run(args: argparse.Namespace) -> int:
         mine = user_catalog(os.environ)
         spec = parse_spec(args.name, mine.catalog)
         mine.require_right_rows(spec)
+        mine = mine.knowing(spec, os.environ)
         when = _moment(args.at)
         usage = _usage(args)
-    except (UnknownModel, ConfigError, UsageError) as problem:
+    except PonderError as problem:
         print_problem(problem)
         return 2
     facts = mine.catalog.find(spec.provider, spec.model)

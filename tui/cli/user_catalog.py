@@ -57,6 +57,14 @@ class UserCatalog:
             if any(key == name or key.startswith(f"{name}.") for name in own):
                 raise problem
 
+    def knowing(self, spec: ModelSpec, environment: Mapping[str, str]) -> UserCatalog:
+        """A copy that knows the model of a file."""
+        if not self.catalog.provider(spec.provider).starts_models:
+            return self
+        from tui.app.local_models import with_local_models
+
+        return replace(self, catalog=with_local_models(self.catalog, environment, spec.model))
+
     def assigned(self, assignments: Sequence[str]) -> UserCatalog:
         """A copy with ``KEY=VALUE`` settings of the command line."""
         if not assignments:

@@ -22,7 +22,7 @@ from pathlib import Path
 from tui.domain.fast_dataclass import dataclass
 from tui.providers.local.failures import why_it_ended
 from tui.providers.local.server_folder import ServerFolder, ServerState, Stage
-from tui.providers.local.server_questions import is_busy, is_healthy, properties
+from tui.providers.local.server_questions import is_healthy, properties
 
 WHILE_LOADING_S = 0.05
 WHILE_READY_S = 0.5
@@ -95,7 +95,7 @@ class Keeper:
         except subprocess.TimeoutExpired:
             return False
         sentence, advice = why_it_ended(status, self._folder.log_lines(), loaded=loaded)
-        self._tell(stage=Stage.FAILED, was_ready=loaded, sentence=sentence, advice=advice, port=0)
+        self._tell(stage=Stage.FAILED, was_ready=loaded, sentence=sentence, advice=advice, port=0, key="")
         return True
 
     def _look_for_port(self) -> None:
@@ -112,10 +112,8 @@ class Keeper:
         uses = self._folder.last_uses()
         if not uses:
             return True  # the window that started this had claimed it before
-        idle_s, state = self._wanted.idle_s, self._state
-        if not idle_s or state.stage is Stage.LOADING or time.time() - max(uses) <= idle_s:
-            return False
-        return not is_busy(state.port, state.key)
+        idle_s = self._wanted.idle_s
+        return bool(idle_s) and self._state.stage is not Stage.LOADING and time.time() - max(uses) > idle_s
 
     def _leave(self) -> bool:
         """Say that the server ends; False if a window has claimed it meanwhile, which may have read that it is ready.

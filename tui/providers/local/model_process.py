@@ -10,9 +10,12 @@ import importlib
 import json
 import signal
 import sys
+import threading
 
 SLOTS = 4
 """Requests that are answered at the same time; they share the window, so this costs no memory."""
+LOG_S = 0.5
+"""How long llama.cpp may take to write, in a thread of its own, why it could not load the model."""
 CACHED_MIB = 1_024
 """Memory for the prompts of conversations that were left, so that returning to one is quick."""
 
@@ -39,7 +42,8 @@ def main() -> None:
     try:
         server = xllamacpp.Server(parameters)  # returns when the model is loaded; its log names the port
     except RuntimeError as error:
-        sys.exit(str(error))  # the log says more
+        threading.Event().wait(LOG_S)
+        sys.exit(str(error))
     while server is not None:
         signal.pause()
 

@@ -1,13 +1,14 @@
 """The folder through which the windows of ponder share the server of one model.
 
 ``state.json`` is written by the keeper only. ``alive`` is locked by the keeper for as long as it runs. ``holders`` has
-a file for each process that uses the server, locked by that process; its time is that of the last use. Locks end with
-their process, however it ends. ``output.log`` is what the server writes.
+a file for each process that uses the server, locked by that process; its time is that of the last use, and it is not
+empty while a request runs. Locks end with their process, however it ends. ``output.log`` is what the server writes.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from pathlib import Path
 
 from tui.domain.fast_dataclass import dataclass
 
+_RUNS = b"."
+"""Content of the file of a process whose request runs."""
 LONGEST_TAIL = 20_000
 """Bytes at the end of the log that are read."""
 
@@ -82,8 +85,9 @@ class Holder:
         self._path = path
         path.with_name(f".{path.name}").rename(path)  # only now can the keeper see it
 
-    def touch(self) -> None:
-        """Record a use."""
+    def use(self, *, runs: bool) -> None:
+        """Record a use; ``runs``: a request runs, so that the server is needed however long it takes."""
+        os.truncate(self._handle, len(_RUNS) if runs else 0)
         os.utime(self._handle)
 
     def release(self) -> None:
@@ -149,7 +153,10 @@ class ServerFolder:
         return Holder(self._holders / f"{os.getpid()}-{secrets.token_hex(4)}")
 
     def last_uses(self) -> list[float]:
-        """Return when each process that holds the server used it last; claims of ended processes are removed."""
+        """Return when each process that holds the server used it last, infinite while a request of it runs.
+
+        Claims of ended processes are removed.
+        """
         found: list[float] = []
         for path in self._holders.iterdir():
             with suppress(FileNotFoundError):
@@ -160,7 +167,8 @@ class ServerFolder:
                     if try_lock(handle):
                         path.unlink()
                     else:
-                        found.append(os.fstat(handle).st_mtime)
+                        status = os.fstat(handle)
+                        found.append(math.inf if status.st_size else status.st_mtime)
                 finally:
                     os.close(handle)
         return found

@@ -1,4 +1,4 @@
-"""Questions to a model's server on this machine: whether it is ready, what it knows about its model, whether it works.
+"""Questions to a model's server on this machine: whether it is ready, and what it knows about its model.
 
 The keeper asks them over plain sockets: importing an HTTP library would take longer than loading a small model.
 """
@@ -12,17 +12,11 @@ from collections.abc import Mapping
 
 ASK_S = 5.0
 LARGEST = 8_000_000
-_BUSY = re.compile(rb'"is_processing"\s*:\s*true')
 
 
 def is_healthy(port: int) -> bool:
     """Whether the server has loaded its model."""
     return _ask(port, "/health")[0] == 200
-
-
-def is_busy(port: int, key: str) -> bool:
-    """Whether the server is answering a request."""
-    return _BUSY.search(_ask(port, "/slots", key)[1]) is not None
 
 
 def properties(port: int, key: str) -> dict[str, object]:

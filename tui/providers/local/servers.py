@@ -15,7 +15,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.errors import ErrorKind, PonderError, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import ModelLoading
 from tui.providers.local.keeper import Wanted
@@ -98,13 +98,13 @@ class LocalServers:
 
     async def until_ready(self, model: str) -> AsyncGenerator[ModelLoading | ServerState, None]:
         """Start the server if it does not run, and yield progress; the state of the running server comes last."""
-        place, wanted = await asyncio.to_thread(self._claim, model)
+        place, wanted = await asyncio.to_thread(self._claimed, model)
         loop = asyncio.get_running_loop()
         starts, waited = 0, False
         told_at = loop.time()
         told: float | None = -1.0
         while True:
-            state = await asyncio.to_thread(self._state_if_running, place, wanted, waited=waited)
+            state = await asyncio.to_thread(self._looked, place, wanted, waited=waited)
             stage = state.stage if state is not None else None
             if state is not None and stage is Stage.READY:
                 if self._known.get(model) != state.port:
@@ -148,17 +148,23 @@ class LocalServers:
 
     @contextmanager
     def in_use(self, model: str) -> Iterator[None]:
-        """While this is entered, the server is not given up to make room for another one."""
+        """While this is entered, the server is neither idle nor given up to make room for another one."""
         self._used[model] += 1
         try:
             yield
         finally:
             self._used[model] -= 1
+            place = self._places.get(model)
+            if place is not None and place.path in self._held:
+                self._held[place.path].use(runs=self._runs(place))
+
+    def _runs(self, place: ServerFolder) -> bool:
+        """Whether a request of this process to this server runs."""
+        return any(self._used[model] for model, other in self._places.items() if other.path == place.path)
 
     def _release_unused(self) -> None:
         """Give up the servers that no request of this process uses, and wait a moment for their end."""
-        used = {place.path for model, place in self._places.items() if self._used[model]}
-        given_up = [path for path in self._held if path not in used]
+        given_up = [path for path in self._held if not self._runs(ServerFolder(path))]
         for path in given_up:
             self._held.pop(path).release()
         pause = threading.Event()
@@ -173,6 +179,28 @@ class LocalServers:
         while self._held:
             self._held.popitem()[1].release()
 
+    def _claimed(self, model: str) -> tuple[ServerFolder, Wanted]:
+        """Claim the server; every exception is a ProviderError."""
+        try:
+            return self._claim(model)
+        except ProviderError:
+            raise
+        except PonderError as error:
+            raise _error(ErrorKind.NOT_FOUND, error.message, error.advice) from None
+        except OSError as error:
+            raise self._unusable(error) from None
+
+    def _looked(self, place: ServerFolder, wanted: Wanted, *, waited: bool) -> ServerState | None:
+        try:
+            return self._state_if_running(place, wanted, waited=waited)
+        except OSError as error:
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: OSError) -> ProviderError:
+        return _error(
+            ErrorKind.OTHER, f"The model cannot be started: {error.strerror} ({error.filename or self._folder}).", ""
+        )
+
     def _claim(self, model: str) -> tuple[ServerFolder, Wanted]:
         options, files = self._options(), self._find(model)
         program = program_for(options, self._environment)
@@ -185,7 +213,7 @@ class LocalServers:
                 self._release_unused()
                 available = available_memory()
             self._held[place.path] = place.hold()
-        self._held[place.path].touch()
+        self._held[place.path].use(runs=self._runs(place))
         wanted = Wanted(
             folder=str(place.path),
             model=str(files.path),
