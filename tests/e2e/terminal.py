@@ -26,7 +26,7 @@ from tests.patience import PATIENCE_S
 LATE_S = 3.0
 """Seconds without output after which nothing more comes from a program that has ended."""
 
-QUERIES = re.compile(rb"\x1b\[(c|0c|>c|6n|\?u|>q|\?\d+\$p)|\x1b\](10|11);\?(?:\x07|\x1b\\)")
+QUERIES = re.compile(rb"\x1b\[(c|0c|>c|6n|16t|\?u|>q|\?\d+\$p)|\x1b\](10|11);\?(?:\x07|\x1b\\)")
 STRINGS = re.compile(rb"\x1b(_G[^\x1b]*|P[0-9;]*q[^\x1b]*)\x1b\\")
 """Kitty's graphics and sixels, which are read as one."""
 BEGUN_STRING = re.compile(rb"\x1b(?:_[^\x1b]*|P(?:[0-9;]*q[^\x1b]*|[0-9;]*))?(?:\x1b)?\Z")
@@ -73,6 +73,8 @@ class Terminal:
         started: bool = False,
         screen: type[pyte.Screen] = pyte.Screen,
     ) -> None:
+        self.cell: tuple[int, int] | None = None
+        """Width and height in pixels, if it tells."""
         self.name, self.attributes = b"pyte(0.8)", b"\x1b[?62;22c"
         self._parsed = parsed
         self._late = late
@@ -132,7 +134,10 @@ class Terminal:
         if self._parsed:
             self._text = None
             try:
-                self._stream.feed(_without_private(self._without_strings(data)))
+                for text, command in self._divided(data):
+                    self._stream.feed(_without_private(text))
+                    if command:
+                        self.graphics(command)
             except TypeError as fault:  # a sequence with the arguments of another
                 seen = self.raw[-2 * len(data) - 400 :]
                 raise AssertionError(f"pyte cannot draw what was written: {seen!r}") from fault
@@ -142,18 +147,16 @@ class Terminal:
         self._answer()
         return data
 
-    def _without_strings(self, data: bytes) -> bytes:
-        """Hand application strings and sixels on, which pyte would print; one whose end is still to be read waits."""
-        self._string += data
-        *parts, rest = STRINGS.split(self._string)
-        for command in parts[1::2]:
-            self.graphics(command)
+    def _divided(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Text and the graphics behind it, which pyte would print; what is still to be read to its end waits."""
+        *parts, rest = STRINGS.split(self._string + data)
+        yield from zip(parts[::2], parts[1::2], strict=True)
         begun = BEGUN_STRING.search(rest)
         self._string = rest[begun.start() :] if begun else b""
-        return b"".join(parts[::2]) + (rest[: begun.start()] if begun else rest)
+        yield rest[: begun.start()] if begun else rest, b""
 
     def graphics(self, command: bytes) -> None:
-        """A terminal without graphics ignores them."""
+        """Obey kitty's graphics or a sixel; a terminal without graphics ignores them."""
 
     def forget(self) -> None:
         """Let go of what was read: where much comes, every byte more would copy and search all of it."""
@@ -240,6 +243,8 @@ class Terminal:
             )
         if asked == b"6n":
             return b"\x1b[1;1R"
+        if asked == b"16t":
+            return b"\x1b[6;%d;%dt" % (self.cell[1], self.cell[0]) if self.cell else b""
         if asked == b">q":
             return b"\x1bP>|" + self.name + b"\x1b\\"
         if asked == b"?u":

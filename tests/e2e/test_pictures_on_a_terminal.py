@@ -13,6 +13,7 @@ import pytest
 
 from tests.e2e.kitty_screen import KittyScreen
 from tests.e2e.loopback import Loopback
+from tests.e2e.sixel_screen import SixelScreen
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_clusters import settled
 from tests.e2e.test_living import PONDER, READY
@@ -119,6 +120,40 @@ def test_the_terminal_keeps_no_picture_while_ponder_is_suspended_and_after_its_e
         assert terminal.exit_code() == 0
         assert terminal.pictures == {}
         assert terminal.is_clean
+
+
+@pytest.mark.parametrize("colours", [{}, {"COLORTERM": ""}], ids=["true colours", "256 colours"])
+def test_a_terminal_with_sixels_gets_the_pixels_of_what_is_visible(tmp_path: Path, colours: dict[str, str]) -> None:
+    with with_picture(tmp_path, SixelScreen, **colours) as terminal:
+        terminal.until(lambda: corners(terminal.shown()) == WHOLE, "the picture")
+        assert "▀" not in terminal.text()
+        terminal.type("\x1bOP")  # f1
+        terminal.until(lambda: settled(terminal) and not terminal.shown(), "no pixel above a sheet")
+        terminal.type("\x1b")
+        terminal.until(lambda: corners(terminal.shown()) == WHOLE, "the picture again")
+        terminal.type("\x1b[1;2A" * 2)  # shift+up
+        terminal.until(lambda: settled(terminal) and corners(terminal.shown()) == WHOLE, "the picture further down")
+        terminal.resize(72, 14)
+        terminal.type("\x1b[1;2A" * 3)
+        terminal.until(lambda: settled(terminal) and 0 < len(terminal.shown()) < 100, "a part of the picture")
+        terminal.resize(80, 24)
+        terminal.until(lambda: settled(terminal) and corners(terminal.shown()) == WHOLE, "the whole again")
+        terminal.type("/set ui.images off\r")
+        terminal.until(lambda: settled(terminal) and not terminal.shown(), "no picture")
+        terminal.type("/set ui.images auto\r")
+        terminal.until(lambda: settled(terminal) and corners(terminal.shown()) == WHOLE, "the picture once more")
+        terminal.type("/new\r")
+        terminal.until(lambda: settled(terminal) and not terminal.shown(), "a new session without it")
+
+
+def test_another_font_gets_other_pixels(tmp_path: Path) -> None:
+    with with_picture(tmp_path, SixelScreen) as terminal:
+        terminal.until(lambda: corners(terminal.shown()) == WHOLE, "the picture")
+        terminal.cell = (
+            None  # a terminal that tells no longer: without a size of its cells there is no place for pixels
+        )
+        terminal.resize(90, 24)
+        terminal.until(lambda: map_on(terminal) == WHOLE and not terminal.shown(), "half blocks")
 
 
 class OldKitty(KittyScreen):

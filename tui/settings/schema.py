@@ -166,9 +166,9 @@ class Ui(Section):
     """How finished thinking is shown at first."""
     bell: Literal["off", "bell", "notify"] = "bell"
     """The signal when an answer ends or a tool asks while the terminal does not have the focus."""
-    images: Literal["auto", "kitty", "blocks", "off"] = "auto"
-    """How pictures are shown: by kitty's protocol, as half blocks, or only their captions; auto is the best that the
-    terminal has."""
+    images: Literal["auto", "kitty", "sixel", "blocks", "off"] = "auto"
+    """How pictures are shown: by kitty's protocol, as sixels, as half blocks, or only their captions; auto is the best
+    that the terminal has."""
     levelKey: bool = True
     """Whether shift+tab in the composer changes the thinking level."""
 

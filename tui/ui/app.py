@@ -28,6 +28,7 @@ from tui.ui.services import UiServices
 from tui.ui.terminal.clipboard import Clipboard
 from tui.ui.terminal.cluster_rows import with_whole_rows
 from tui.ui.terminal.desktop_programs import Links
+from tui.ui.terminal.sixel_rows import with_sixels
 from tui.ui.terminal.textual_private import HookedApp, add_bindings, drop_notifications, running_pump, set_bindings
 from tui.ui.theme.current_theme import CurrentTheme
 from tui.ui.transcript.transcript import Transcript
@@ -263,8 +264,9 @@ class PonderApp(HookedApp[int]):
         self.copying.selection(text)
 
     def before_painting(self, screen: Screen[object], update: RenderableType | None) -> RenderableType | None:
-        """Let ``with_whole_rows`` change rows with wide characters so that they do not shift their neighbours."""
-        return cast("RenderableType | None", with_whole_rows(screen, update))
+        """Change rows with wide characters so that they do not shift their neighbours, and draw sixels over others."""
+        whole = with_whole_rows(screen, update)
+        return cast("RenderableType | None", with_sixels(whole, self.ui_services.pictures.sixels_of, self.size.height))
 
     def handle_error(self, error: Exception) -> bool:
         """Close a sheet that raises; any other error ends the program in order."""

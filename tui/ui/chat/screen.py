@@ -389,6 +389,7 @@ class ChatScreen(Screen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """Show or hide the sidebar for the new width."""
         self.place_sidebar(event.size.width)
+        self._ui_services.pictures.resized()
 
     def set_plain(self) -> None:
         """Draw or remove lines around widgets."""

@@ -45,6 +45,8 @@ class Picture(Renderable):
         self.has_changed = False
         wish = self._pictures.wish if self._pictures is not None else 0
         if self._laid != (width, wish):
+            if self._laid[1] != wish:
+                self._forget()  # it is drawn in another way
             self._laid, self.width = (width, wish), width
             self._problem = ""
             self._lay_out()

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from enum import Enum
+from itertools import count
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from tui.ui.app import PonderApp
     from tui.ui.pictures.picture import Picture
     from tui.ui.pictures.rows import PictureLine
+    from tui.ui.pictures.sixel import SixelPicture
 
 T = TypeVar("T")
-Made: TypeAlias = "Sequence[PictureLine] | tuple[str, tuple[int, int]] | None"
-"""Rows, or what is to be sent to the terminal: a PNG in base64, with its columns and rows."""
+Made: TypeAlias = "list[PictureLine] | tuple[str, tuple[int, int]] | SixelPicture | None"
+"""Rows, or what the terminal gets: a PNG in base64 with its columns and rows, or pixels with every painted row."""
 PATIENCE_S = 1.0
 """How long a picture waits for the terminal's answers."""
 MOST_CELLS = 40_000
@@ -76,6 +78,7 @@ class Way(Enum):
 
     BLOCKS = "blocks"
     KITTY = "kitty"
+    SIXEL = "sixel"
 
 
 class Pictures:
@@ -85,6 +88,9 @@ class Pictures:
         self._app = app
         self._thread = PictureThread()
         self._kitty = KittyPictures(app)
+        self._sixels: dict[int, SixelPicture] = {}
+        self._keys: dict[Picture, int] = {}
+        self._next_key = count()
         self._asked: set[Picture] = set()
         self.kept: dict[Picture, None] = {}
         """Decoded pictures, the last seen at the end."""
@@ -139,6 +145,22 @@ class Pictures:
         """It is no longer shown."""
         self.kept.pop(picture, None)
         self._kitty.forget(picture)
+        self._sixels.pop(self._keys.pop(picture, -1), None)
+
+    def sixels_of(self, key: int, row: int, first: int, end: int) -> str:
+        """The pixels of some columns of a row of a picture; "" if it is gone."""
+        found = self._sixels.get(key)
+        return found.row(row, first, end) if found is not None else ""
+
+    def resized(self) -> None:
+        """The window has another size, and its cells too if the user chose another font: sixels are made of pixels."""
+        if self._sixels and self._graphics is not None and self._graphics.done():
+            before, self._graphics = self._graphics.result(), None
+            start_work(self._app, lambda: self._look_at_cells(before), group="cells", exclusive=True)
+
+    async def _look_at_cells(self, before: Graphics) -> None:
+        if (await self._terminal()).cell != before.cell:
+            self.follow_settings()
 
     async def _draw(self, picture: Picture) -> None:
         data, width, wish = picture.data or "", picture.width, self.wish
@@ -153,7 +175,7 @@ class Pictures:
             made = await self._thread.run(lambda: job() if is_wanted() else None)
             if made is None or not is_wanted():
                 return
-            lines = await self._kitty.send(picture, *made) if isinstance(made, tuple) else made
+            lines = await self._lines(picture, made)
         except PillowMissing as missing:
             self._is_missing = str(missing)
             self.follow_settings()
@@ -170,10 +192,24 @@ class Pictures:
             self._asked.discard(picture)
             self._changed()
 
+    async def _lines(self, picture: Picture, made: Made) -> Sequence[PictureLine] | None:
+        """The rows of a picture, once the terminal has it or will get it with its rows."""
+        if isinstance(made, tuple):
+            return await self._kitty.send(picture, *made)
+        if made is None or isinstance(made, list):
+            return made
+        from tui.ui.pictures.sixel import sixel_lines
+
+        key = self._keys[picture] = next(self._next_key)
+        self._sixels[key] = made
+        return sixel_lines(key, made.cells)
+
     def _way(self, graphics: Graphics) -> Way:
-        if self._setting == "auto":
-            return Way.KITTY if graphics.placeholders else Way.BLOCKS
-        return Way(self._setting)
+        wished = self._setting
+        if wished == "auto":
+            wished = "kitty" if graphics.placeholders else "sixel" if graphics.sixel else "blocks"
+        # Without the size of a cell there is no place for pixels.
+        return Way.BLOCKS if wished == "sixel" and graphics.cell is None else Way(wished)
 
     def _job(self, way: Way, graphics: Graphics, data: str, width: int) -> Callable[[], Made]:
         """What the thread does for one picture. The code is not loaded for the first screen."""
@@ -188,7 +224,12 @@ class Pictures:
 
             return kitty_picture(data, width, graphics.cell)
 
-        return kitty if way is Way.KITTY else blocks
+        def sixel() -> Made:
+            from tui.ui.pictures.sixel import sixel_picture
+
+            return sixel_picture(data, width, graphics.cell or (1, 1), graphics.colours)
+
+        return {Way.KITTY: kitty, Way.SIXEL: sixel, Way.BLOCKS: blocks}[way]
 
     async def _terminal(self) -> Graphics:
         """What the terminal can draw; it is asked once."""

@@ -17,6 +17,7 @@ from textual.strip import Strip
 
 from tui.ui.graphemes import clusters, is_unsure
 from tui.ui.markdown.runs import width_of
+from tui.ui.terminal.sixel_rows import holds_pixels
 from tui.ui.terminal.textual_private import ChopsUpdate, LayoutUpdate, whole_rows
 
 
@@ -33,7 +34,11 @@ def with_whole_rows(screen: Screen[object], update: object) -> object:
 
 
 def _paint_whole_rows(screen: Screen[object], update: ChopsUpdate) -> None:
-    rows = {y for y, _, _ in update.spans if any(map(_holds_unsure, update.chops[y].values()))}
+    rows = {
+        y
+        for y, _, _ in update.spans
+        if any(_holds_unsure(strip) or holds_pixels(strip) for strip in update.chops[y].values())
+    }
     if not rows:
         return
     whole = whole_rows(screen, rows)

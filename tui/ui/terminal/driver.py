@@ -403,7 +403,7 @@ class TerminalDriver(LinuxDriver):
 
     def ask_graphics(self, answered: Callable[[Graphics], None]) -> None:
         """Ask what the terminal can draw; ``answered`` is called on the thread that reads."""
-        self._graphics = GraphicsAnswers(answered)
+        self._graphics = GraphicsAnswers(self.fileno, answered)
         self._owed += 1
         self.write(QUESTIONS + ASK_NAME)
         self.flush()

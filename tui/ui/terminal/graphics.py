@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -58,10 +59,24 @@ def graphics_in(answers: str) -> Graphics:
     )
 
 
+def cell_of(terminal: int) -> tuple[int, int] | None:
+    """A cell in pixels as the kernel knows it: xterm does not answer the question, unless it is allowed to."""
+    import fcntl
+    import termios
+
+    try:
+        rows, columns, wide, high = struct.unpack("HHHH", fcntl.ioctl(terminal, termios.TIOCGWINSZ, bytes(8)))
+    except OSError:
+        return None
+    cell = (wide // columns, high // rows) if columns and rows else (0, 0)
+    return cell if all(cell) else None
+
+
 class GraphicsAnswers:
     """Collects what the terminal says until it has answered everything."""
 
-    def __init__(self, answered: Callable[[Graphics], None]) -> None:
+    def __init__(self, terminal: int, answered: Callable[[Graphics], None]) -> None:
+        self._terminal = terminal
         self._answered = answered
         self._heard = ""
 
@@ -69,5 +84,6 @@ class GraphicsAnswers:
         """Hand on what was heard once it is the last; returns whether it was."""
         self._heard += text
         if is_last:
-            self._answered(graphics_in(self._heard))
+            found = graphics_in(self._heard)
+            self._answered(found._replace(cell=found.cell or cell_of(self._terminal)))
         return is_last
