@@ -222,7 +222,7 @@ def _script(node: Node | None, mark: str) -> str:
     if small:
         return small
     is_word = mark == "_" and text.replace(",", "").isalnum() and text[-1] != ","
-    is_clear = is_word or _is_letter_or_number(text) or _is_bracketed(text)
+    is_clear = is_word or is_one_factor(text) or _is_bracketed(text)
     return mark + (text if is_clear else f"({text})")
 
 

@@ -69,7 +69,7 @@ def line(items: Sequence[Node], setting: Setting) -> Box:
     drawn = [setting.text(item.text) if isinstance(item, Symbol) else box(item, setting) for item in items]
     heights = [each.height for each in drawn]
     for number, item in enumerate(items):
-        if is_integral(item) and heights[number] == 1 and _tallest_after(items, heights, number) > 1:
+        if is_integral(item) and heights[number] < 3 and _tallest_after(items, heights, number) > 1:
             drawn[number] = _integral(item, setting, tall=True)
     found: list[Box] = []
     for gap, each in zip(gaps, drawn, strict=True):
@@ -212,7 +212,8 @@ def _integral(node: Node, setting: Setting, *, tall: bool) -> Box:
     sign = script.base.text if isinstance(script.base, Symbol) else ""
     low = small(script.below, setting) if script.below is not None else EMPTY
     high = small(script.above, setting) if script.above is not None else EMPTY
-    if not tall and (raised(high.rows[0]) or not high.width):
+    fits = not high.width or (raised(high.rows[0]) and (lowered(low.rows[0]) or not low.width))
+    if fits and not tall:
         return beside_scripts(setting.text(sign), script, setting)
     count = {"∫": 1, "∬": 2, "∭": 3}.get(sign)
     if count is None:
