@@ -49,7 +49,7 @@ def joined(first: Arms, second: Arms) -> Arms:
 
 
 def _count(arms: Arms) -> int:
-    return sum(weight > 0 for weight in arms)
+    return 4 - arms.count(0)
 
 
 class Canvas:

@@ -13,7 +13,7 @@ from tui.typeset.diagrams.level import Child, Level, LevelEdge, Outlet
 from tui.typeset.diagrams.picture import Picture
 from tui.typeset.drawing import Drawing, Measure
 
-MOST_NODES, MOST_EDGES = 300, 600
+MOST_NODES, MOST_EDGES = 200, 400
 """The largest diagram that is drawn: larger ones cannot be read on a screen."""
 
 
@@ -25,12 +25,13 @@ def draw_graph(graph: Graph, columns: int, measure: Measure) -> Drawing:
         )
     if not graph.nodes:
         raise DiagramError("The diagram is empty.")
+    longest = max(measure(row) for node in graph.nodes.values() for row in node.label.split("\n"))
     found: Picture | None = None
     for widest in LABEL_WIDTHS:
         picture = _Layout(graph, columns, widest, measure).picture()
         if found is None or picture.width < found.width:
             found = picture
-        if picture.width <= columns:
+        if picture.width <= columns or longest <= LABEL_WIDTHS[-1]:
             break
     assert found is not None
     canvas = Canvas(measure)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tui.typeset.diagrams.boxes import Box, wrapped
-from tui.typeset.diagrams.graph import Direction, Edge, LineStyle, Mark
+from tui.typeset.diagrams.graph import DiagramError, Direction, Edge, LineStyle, Mark
 from tui.typeset.diagrams.layers import LayerOrder, ranks
 from tui.typeset.diagrams.loops import add_loops, loop_room
 from tui.typeset.diagrams.picture import Axes, Frame, Label, Picture
@@ -18,6 +18,8 @@ POINTED = (Mark.NONE, Mark.ARROW, Mark.TRIANGLE)
 """Marks that show to which end of an edge they belong."""
 TITLE_ROOM = 6
 """Columns of a frame besides its title."""
+MOST_ITEMS = 2_500
+"""Boxes, labels and places that edges pass."""
 LABEL_COLUMNS = 24
 """Columns of the text on an edge."""
 
@@ -102,6 +104,7 @@ class Level:
     def picture(self, title: str | None) -> Picture:
         """The level; with a title, in a frame."""
         self._make_items()
+        self._check_size()
         layers = [self._ranks[rank] for rank in sorted(self._ranks)]
         number = {item: index for index, item in enumerate(self._items)}
         links = [(number[hop.upper], number[hop.lower]) for hop in self._hops]
@@ -144,6 +147,10 @@ class Level:
                 self._chain_edge(edge, label_items.get(place), (2 * found[edge.upper], 2 * found[edge.lower]))
         for outlet in self._outlets:
             self._chain_outlet(outlet, 2 * found[outlet.item], last + 1 if outlet.at_end else -1)
+
+    def _check_size(self) -> None:
+        if len(self._items) > MOST_ITEMS:
+            raise DiagramError("Too large to draw: too many edges pass too many layers.")
 
     def _child_ranks(self) -> list[int]:
         count = len(self._children)

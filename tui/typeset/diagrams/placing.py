@@ -93,6 +93,9 @@ class Placement:
             self._below[bond.upper].append(bond)
             self._above[bond.lower].append(bond)
 
+        self._up = {item: _pulls(self._above[item], upper=True) for item in self._above}
+        self._down = {item: _pulls(self._below[item], upper=False) for item in self._below}
+
     def place(self) -> None:
         """Set the axis of every item; the smallest first cell is 0."""
         for number, layer in enumerate(self._layers):
@@ -118,7 +121,8 @@ class Placement:
             wanted: list[float] = []
             weights: list[float] = []
             for item in layer:
-                places = _weighted(item, self._above[item] if use_above else (), self._below[item] if use_below else ())
+                pulls = (self._up[item] if use_above else []) + (self._down[item] if use_below else [])
+                places = sorted([other.at + offset for other, offset in pulls])
                 wanted.append(_middle(places) if places else float(item.at))
                 weights.append(float(max(1, len(places))) if places else 0.1)
             for item, place in zip(layer, spread(wanted, weights, self._distances[number]), strict=True):
@@ -212,13 +216,13 @@ def _opposite(bond: Bond, *, upper: bool) -> int:
     return bond.lower.at + (bond.lower_offset or 0) - (bond.upper_offset or 0)
 
 
-def _weighted(item: Item, above: Sequence[Bond], below: Sequence[Bond]) -> list[int]:
-    found: list[int] = []
-    for bond in above:
-        found += [_opposite(bond, upper=True)] * bond.weight
-    for bond in below:
-        found += [_opposite(bond, upper=False)] * bond.weight
-    return sorted(found)
+def _pulls(bonds: Sequence[Bond], *, upper: bool) -> list[tuple[Item, int]]:
+    """The items at the other ends, each as often as its bond weighs, and how far beside them is straight."""
+    found: list[tuple[Item, int]] = []
+    for bond in bonds:
+        offset = (bond.upper_offset or 0) - (bond.lower_offset or 0)
+        found += [(bond.upper, offset) if upper else (bond.lower, -offset)] * bond.weight
+    return found
 
 
 def _middle(places: Sequence[int]) -> float:

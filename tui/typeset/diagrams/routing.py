@@ -165,57 +165,70 @@ def _wanted(pin: Pin, others: Sequence[Pin]) -> float:
     return float(max(low, min(high, narrow.at)))
 
 
+class _Span:
+    """The places of a net, collected once."""
+
+    __slots__ = ("high", "low", "lowers", "uppers")
+
+    def __init__(self, net: Net) -> None:
+        self.uppers = {pin.at for pin in net.uppers}
+        self.lowers = {pin.at for pin in net.lowers}
+        self.low, self.high = net.low, net.high
+
+    def touches(self, other: _Span) -> bool:
+        return self.low <= other.high and other.low <= self.high
+
+    def cost_above(self, below: _Span) -> int:
+        """Crossings if this net's track is above the other's."""
+        found = sum(self.low <= place <= self.high for place in below.uppers)
+        return found + sum(below.low <= place <= below.high for place in self.lowers)
+
+    def gain(self, other: _Span) -> int:
+        """How many crossings fewer there are if the other net's track is above this one's."""
+        return self.cost_above(other) - other.cost_above(self) if self.touches(other) else 0
+
+
 def set_tracks(nets: list[Net]) -> int:
     """Give every net that is not straight a track; returns the number of tracks. A net may become two."""
-    order = _in_order([net for net in nets if not net.is_straight], {place for net in nets for place in net.places})
-    nets[:] = [net for net in nets if net.is_straight] + order
+    spans = {net: _Span(net) for net in nets if not net.is_straight}
+    order = _in_order(spans, {place for net in nets for place in net.places})
+    nets[:] = [net for net in nets if net not in spans] + order
     for number, net in enumerate(order):
-        net.track = 1 + max((other.track for other in order[:number] if _touch(net, other)), default=-1)
+        span = spans[net]
+        net.track = 1 + max((other.track for other in order[:number] if span.touches(spans[other])), default=-1)
     return 1 + max((net.track for net in order), default=-1)
 
 
-def _touch(first: Net, second: Net) -> bool:
-    return first.low <= second.high and second.low <= first.high
-
-
-def _must_be_above(net: Net, other: Net) -> bool:
-    """Whether the other net would cover this one's way down to a shared place."""
-    return bool({pin.at for pin in net.uppers} & {pin.at for pin in other.lowers})
-
-
-def _cost(above: Net, below: Net) -> int:
-    """Crossings if one net's track is above the other's."""
-    low, high = above.low, above.high
-    found = sum(low <= pin.at <= high for pin in below.uppers)
-    low, high = below.low, below.high
-    return found + sum(low <= pin.at <= high for pin in above.lowers)
-
-
-def _in_order(nets: list[Net], taken: set[int]) -> list[Net]:
-    """The nets from the highest track to the lowest."""
-    left = list(nets)
-    blockers = {net: {other for other in left if other is not net and _must_be_above(other, net)} for net in left}
-    worse = {
-        net: sum(_cost(net, other) - _cost(other, net) for other in left if other is not net and _touch(net, other))
+def _in_order(spans: dict[Net, _Span], taken: set[int]) -> list[Net]:
+    """The bent nets from the highest track to the lowest."""
+    left = list(spans)
+    # A net would cover the way of another one down to a shared place, if its track were above.
+    above: dict[int, list[Net]] = {}
+    for net in left:
+        for place in spans[net].uppers:
+            above.setdefault(place, []).append(net)
+    blockers = {
+        net: {other for place in spans[net].lowers for other in above.get(place, ()) if other is not net}
         for net in left
     }
+    worse = {net: sum(spans[net].gain(spans[other]) for other in left if other is not net) for net in left}
     order: list[Net] = []
     while left:
         free = [net for net in left if not blockers[net]]
         if free:
-            best = min(free, key=lambda net: (worse[net], net.low))
+            best = min(free, key=lambda net: (worse[net], spans[net].low))
         else:
             # Two nets change places: one of them takes a way around the other.
             best = min(left, key=lambda net: len(net.places))
             rest = _bent_twice(best, taken)
             left.append(rest)
             blockers[rest], worse[rest] = {*blockers[best], best}, 0
+            spans[best], spans[rest] = _Span(best), _Span(rest)
         left.remove(best)
         order.append(best)
         for other in left:
             blockers[other].discard(best)
-            if _touch(best, other):
-                worse[other] -= _cost(other, best) - _cost(best, other)
+            worse[other] -= spans[other].gain(spans[best])
     return order
 
 

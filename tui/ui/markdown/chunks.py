@@ -89,6 +89,11 @@ def is_diagram(chunk: Chunk) -> bool:
     return chunk.fence is not None and not chunk.part and not chunk.tight and is_mermaid(chunk.fence)
 
 
+def is_too_long(chunk: Chunk) -> bool:
+    """Whether a chunk is the first part of a diagram that was cut for its length."""
+    return chunk.fence is not None and not chunk.part and chunk.tight and is_mermaid(chunk.fence)
+
+
 class Splitter:
     """Takes text as it arrives; gives each finished chunk once, and the open end at any time."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from functools import cache
 from typing import NamedTuple
 
 from tui.typeset.drawing import Drawing
-from tui.ui.markdown.chunks import Chunk, is_diagram
+from tui.ui.markdown.chunks import DIAGRAM_LIMITS, Chunk, is_diagram, is_too_long
 from tui.ui.markdown.row_breaks import cut_row
 from tui.ui.markdown.runs import CODE_EDGE, Line, Look, Run, width_of
 
 LOG = logging.getLogger(__name__)
+SWITCH_S = 0.0005
+"""The longest that a layout keeps the screen waiting."""
 KEPT = 64
 """Drawings that are remembered."""
 INDENT: Line = [Run("  ", CODE_EDGE)]
@@ -76,13 +79,22 @@ class Drawings:
                     self._lock.wait()
                 _, request = self._waiting.popitem()
             found = self._known.get(request)
-            drawn = found if found is not None else _draw(request)
+            drawn = found if found is not None else self._drawn(request)
             with self._lock:
                 self._known[request] = drawn
                 while len(self._known) > KEPT:
                     del self._known[next(iter(self._known))]
             for heard in [*self._listeners]:
                 heard()
+
+    def _drawn(self, request: Request) -> Drawing | str:
+        # A layout is pure Python: with the usual interval, the screen would wait 5 ms for each of its turns.
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_S)
+        try:
+            return _draw(request)
+        finally:
+            sys.setswitchinterval(usual)
 
 
 def _draw(request: Request) -> Drawing | str:
@@ -141,8 +153,12 @@ class DiagramRows:
 
     def problem(self, index: int, chunk: Chunk) -> str:
         """Why a diagram is shown as its source."""
+        if self.as_source:
+            return ""
+        if is_too_long(chunk):
+            return f"Too large to draw: more than {DIAGRAM_LIMITS[0]:,} lines or {DIAGRAM_LIMITS[1]:,} characters."
         shown = self._shown.get(index)
-        return shown.problem if shown is not None and is_diagram(chunk) and not self.as_source else ""
+        return shown.problem if shown is not None and is_diagram(chunk) else ""
 
     def ready(self) -> list[int]:
         """The chunks that wait for a drawing that now exists."""

@@ -169,9 +169,9 @@ class CodeParts:
         if drawn is not None:
             return [*self._label(chunk, width), *drawn]
         lines = self._lex(index, self._begin(index, self._chunks[index].part))
-        shown = [*self._label(chunk, width), *code_lines(lines, width, self.sideways)]
-        problem = self.diagrams.problem(index, chunk)
-        return [*shown, *code_lines([[Run(problem, "muted")]], width)] if problem else shown
+        problem = self.diagrams.problem(index, chunk) if self._labels else ""
+        reason = code_lines([[Run(problem, "muted")]], width) if problem else []
+        return [*self._label(chunk, width), *reason, *code_lines(lines, width, self.sideways)]
 
     def open_lines(self, chunk: Chunk, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
         """The lines of the open part; ``whole`` is its source so far, which only grows between calls."""
