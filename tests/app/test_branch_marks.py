@@ -122,3 +122,14 @@ async def test_the_mark_is_not_part_of_the_prompt(tmp_path: Path) -> None:
         assert len({len(line) for line in drawn[:1]}) == 1
         await s.pilot.press("ctrl+o")  # all sections of answers are made again
         await marked(s, "▌ many", "‹ 2/2 ›")
+
+
+async def test_the_prompt_is_in_view_above_a_long_answer(tmp_path: Path) -> None:
+    async with screen(tmp_path, size=(100, 30), stored_in="file") as s:
+        await s.ask("Tell me about thinking")
+        assert "▌ Tell me about" not in s.text(), "it has scrolled away"
+        await s.enter("/retry")
+        await until(s.pilot, lambda: not s.app.chat.is_busy() and s.house.view().open_turn is None)
+        await s.caught_up()
+        await s.enter("/branch previous")
+        await marked(s, "▌ Tell me about", "‹ 1/2 ›")

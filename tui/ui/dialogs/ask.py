@@ -60,7 +60,7 @@ class Columns(Sheet[str], Generic[C]):
         self._first = 0
         self._fold: Fold | None = None
         self._marks: list[str] = []
-        """The states that the names were drawn with."""
+        """The names and states that were drawn."""
 
     def inside(self) -> Sequence[Widget]:
         """The question, the names of all answers, and the answers."""
@@ -115,7 +115,7 @@ class Columns(Sheet[str], Generic[C]):
     def _tick(self) -> None:
         for column in self.columns:
             column.tick()
-        marks = [column.mark for column in self.columns]
+        marks = [f"{column.title} {column.mark}" for column in self.columns]
         if marks != self._marks:
             self._marks = marks
             self._show_tabs(self._visible())

@@ -133,17 +133,17 @@ class Transcript(ScrollView, can_focus=True):
 
     def _show_window(self) -> None:
         size = Size(self.column.width, self.column.total)
-        if size != self.virtual_size:
-            self.set_reactive(Transcript.virtual_size, size)
-            set_scrolled_size(self, size)
-        self._move_selection()
-        if round(self.scroll_y) != self.column.top:
-            self._moving = True
-            try:
+        self._moving = True  # a size that shrinks moves the scroll position, too
+        try:
+            if size != self.virtual_size:
+                self.set_reactive(Transcript.virtual_size, size)
+                set_scrolled_size(self, size)
+            self._move_selection()
+            if round(self.scroll_y) != self.column.top:
                 self.scroll_target_y = self.column.top
                 self.scroll_y = self.column.top
-            finally:
-                self._moving = False
+        finally:
+            self._moving = False
 
     def follow(self) -> None:
         """Scroll to the end and follow it."""
