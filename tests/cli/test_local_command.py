@@ -273,10 +273,10 @@ def test_the_known_models_are_listed_with_size_licence_and_memory(environment: d
     assert code == 0
     assert out.splitlines()[0].split(maxsplit=8)[:8] == ["qwen3-0.6b", "639", "MB", "1.9", "GB", "of", "memory", "41k"]
     assert len(out.splitlines()) == len(known_models())
-    sizes = [model.size for model in known_models().values()]
+    sizes = [model.download for model in known_models().values()]
     assert sizes == sorted(sizes)
     for model in known_models().values():
-        assert model.memory > model.size / 1e9 + 0.3
+        assert model.memory > model.download / 1e9 + 0.3
 
 
 def test_an_unknown_name_is_answered_with_the_list(environment: dict[str, str]) -> None:
@@ -333,4 +333,32 @@ def test_names_are_completed(environment: dict[str, str]) -> None:
         printed: str = done.stdout.decode()
         return printed.split()
 
-    assert (words("local", "Mi"), words("downloads", "qwen3-8")) == (["Mine-Q4_K_M"], ["qwen3-8b"])
+    assert (words("local", "Mi"), words("downloads", "qwen3.5-9")) == (["Mine-Q4_K_M"], ["qwen3.5-9b"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal")
+async def test_a_large_download_is_asked_about_on_a_terminal(environment: dict[str, str]) -> None:
+    ours, theirs = pty.openpty()
+    async with ScriptedHub({NAME: CONTENT}) as hub:
+        (listed,) = hub._list()[1:]
+        large = {**listed, "lfs": {"oid": "a" * 64, "size": 2_500_000_000}}
+        hub._list = lambda: [large]  # type: ignore[method-assign]
+        os.write(ours, b"n\n")
+        process = prefork.start(
+            [*PONDER, "get", f"hf:{REPOSITORY}"],
+            env={**environment, "HF_ENDPOINT": hub.url},
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+        )
+        assert await asyncio.to_thread(process.wait, PATIENCE_S) == 2
+        os.close(theirs)
+        assert b"2.50 GB to download. Download it? [y/N]" in os.read(ours, 65_536)
+        os.close(ours)
+        assert hub.contents.asked == []
+
+
+async def test_a_known_name_asks_for_its_repository(environment: dict[str, str]) -> None:
+    async with ScriptedHub({}) as hub:
+        assert (await get(environment, hub, "Qwen3.5-4B"))[0] == 1
+        assert [asked.path for asked in hub.asked] == ["/api/models/unsloth/Qwen3.5-4B-GGUF/tree/main?recursive=true"]

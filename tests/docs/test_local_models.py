@@ -15,7 +15,7 @@ BEGIN, END = "<!-- known models: begin -->", "<!-- known models: end -->"
 def table() -> str:
     lines = ["| name | model | download | memory | window | licence | good for |", "|---|---|---|---|---|---|---|"]
     lines += [
-        f"| `{name}` | [{model.title}](https://huggingface.co/{model.repository}) | {data_size(model.size)} "
+        f"| `{name}` | [{model.title}](https://huggingface.co/{model.repository}) | {data_size(model.download)} "
         f"| {model.memory} GB | {tokens(model.window)} | {model.licence} | {model.good_for} |"
         for name, model in known_models().items()
     ]

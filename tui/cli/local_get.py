@@ -113,7 +113,7 @@ def _same_files(library: ModelLibrary, order: Order) -> LocalModel | None:
 def _print_known() -> None:
     for name, model in known_models().items():
         print(
-            f"{name:12}  {data_size(model.size):>8}  {model.memory:4.1f} GB of memory  "
+            f"{name:12}  {data_size(model.download):>8}  {model.memory:4.1f} GB of memory  "
             f"{tokens(model.window):>5} window  {model.licence}  {model.good_for}"
         )
     print("Download one: `ponder local get NAME`. Any other GGUF file is hf:OWNER/REPO[:FILE].", file=sys.stderr)

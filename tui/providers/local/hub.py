@@ -210,8 +210,10 @@ def parse_hub_name(name: str) -> HubName:
     return HubName(repository=repository, file=file)
 
 
-PREFERRED = ("Q4_K_M", "Q4_K_XL", "MXFP4", "Q5_K_M", "Q8_0", "Q6_K", "Q4_0", "BF16", "F16")
+PREFERRED = ("Q4_K_M", "UD-Q4_K_XL", "UD-Q4_K_M", "MXFP4", "Q5_K_M", "Q8_0", "Q6_K", "Q4_0", "BF16", "F16")
 """Formats in the order in which one is chosen: small, and hardly worse than the original."""
+_NO_MODEL = re.compile(r".*mmproj|mtp-|eagle", re.IGNORECASE)
+"""Names of files that belong to a model: the part that sees, and drafts that predict its next tokens."""
 _PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$", re.IGNORECASE)
 
 
@@ -222,7 +224,7 @@ def chosen_files(name: HubName, files: Sequence[HubFile]) -> tuple[HubFile, ...]
     """
     models: dict[str, list[HubFile]] = {}
     for file in sorted(files, key=lambda file: file.path):
-        if "mmproj" not in file.path.rpartition("/")[2].lower():
+        if not _NO_MODEL.match(file.path.rpartition("/")[2]):
             models.setdefault(_PART.sub(".gguf", file.path), []).append(file)
     if not models:
         raise UsageError(f"`{name.repository}` has no GGUF file.", advice="Look for a repository of GGUF files.")
@@ -247,7 +249,8 @@ def _is_named(path: str, wanted: str) -> bool:
 
 
 def _has_form(path: str, form: str) -> bool:
-    return re.search(rf"[-._]{re.escape(form)}$", path[:-5], re.IGNORECASE) is not None
+    """Whether the file's name ends with a format. ``UD-Q4_K_M`` is another one than ``Q4_K_M``."""
+    return re.search(rf"(?<!-UD)[-._]{re.escape(form)}$", path[:-5], re.IGNORECASE) is not None
 
 
 def _choices(models: Mapping[str, Sequence[HubFile]]) -> str:

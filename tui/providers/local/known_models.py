@@ -27,6 +27,13 @@ class KnownModel:
     window: int
     licence: str
     good_for: str
+    projector: int = 0
+    """Bytes of the part that sees images."""
+
+    @property
+    def download(self) -> int:
+        """Bytes of all its files."""
+        return self.size + self.projector
 
     @property
     def hub_name(self) -> HubName:
