@@ -16,7 +16,7 @@ from rich.color import ColorSystem
 
 from tests.ui.pictures import BLUE, GREEN, RED, WHITE, PIL_Image, encoded, quarters
 from tui.ui.pictures import decoding
-from tui.ui.pictures.decoding import NotDrawable, decoded
+from tui.ui.pictures.decoding import NotDrawable, PillowMissing, decoded
 from tui.ui.pictures.half_blocks import half_block_lines
 from tui.ui.pictures.headers import PixelSize, size_of
 from tui.ui.pictures.rows import LEAST_COLUMNS, MOST_COLUMNS, MOST_ROWS, cells_for
@@ -195,3 +195,11 @@ def test_base64_with_line_ends_is_understood() -> None:
     broken = "\n".join(data[at : at + 76] for at in range(0, len(data), 76))
     assert size_of(broken) == PixelSize(16, 16)
     assert colours_of(broken) == colours_of(data)
+
+
+def test_a_pillow_with_known_faults_decodes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("PIL.__version__", "12.3.0")
+    with pytest.raises(PillowMissing, match=r"Pillow 12.3.0 is not safe: pip install -U 'ponder-tui\[images\]'"):
+        decoded(encoded(quarters()), lambda width, height: (width, height))
+    monkeypatch.setattr("PIL.__version__", "13.0.0")
+    assert decoded(encoded(quarters()), lambda width, height: (width, height)).size == quarters().size

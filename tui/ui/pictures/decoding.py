@@ -27,6 +27,9 @@ MOST_SECONDS = 8.0
 PIECE = 256 * 1024
 """Characters of base64 decoded at a time: the screen's thread can draw between two pieces."""
 NOT_INSTALLED = "pip install 'ponder-tui[images]' shows it"
+SAFE_SINCE = 13
+"""Pillow before this writes beyond its memory for some JPEGs (CVE-2026-112403)."""
+TOO_OLD = "Pillow {version} is not safe: pip install -U 'ponder-tui[images]' shows it"
 
 
 class NotDrawable(Exception):
@@ -35,9 +38,6 @@ class NotDrawable(Exception):
 
 class PillowMissing(NotDrawable):
     """Nothing can be decoded."""
-
-    def __init__(self) -> None:
-        super().__init__(NOT_INSTALLED)
 
 
 class _Timed(io.BytesIO):
@@ -74,9 +74,11 @@ def decoded(data: str, fit: Callable[[int, int], tuple[int, int]]) -> Image:
     """The first frame, upright, as RGBA, in the size that ``fit`` makes of its own size."""
     try:
         from PIL import Image as Pillow
-        from PIL import ImageOps
+        from PIL import ImageOps, __version__
     except ImportError:
-        raise PillowMissing from None
+        raise PillowMissing(NOT_INSTALLED) from None
+    if int(__version__.partition(".")[0]) < SAFE_SINCE:
+        raise PillowMissing(TOO_OLD.format(version=__version__))
     stated = size_of(data)
     if stated is not None:
         _check_pixels(*stated)
