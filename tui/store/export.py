@@ -27,9 +27,10 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
+from tui.typeset.marks import FENCE, FOOTNOTE, REFERENCE
 
 PREVIEW_LENGTH = 2_000
-_MARKUP = re.compile(r"[*_`<>\[\]&\\|$\r\0]|^[ \t#+=~-]|[ \t]$|^\d", re.MULTILINE)
+_MARKUP = re.compile(r"[*_`<>\[\]&\\|$\r\0]|^[ \t#+=~:-]|[ \t]$|^\d", re.MULTILINE)
 """Characters that may be markup; text without them consists of plain paragraphs."""
 _GAP = re.compile(r"\n{2,}")
 INTERRUPTED = "*(interrupted before an answer came)*"
@@ -86,12 +87,13 @@ class _Group:
 def markdown(shown: ExportedSession, parts: ExportParts) -> Iterator[str]:
     """Render the active path as markdown, in chunks."""
     yield f"# {one_line(shown.conceal(shown.title), 200) or 'Untitled'}"
+    labels: set[str] = set()
     for group in _groups(shown, parts):
         yield f"\n\n## {group.label}"
         for section in group.sections:
             match section.kind:
                 case "text":
-                    piece = section.text
+                    piece = _with_own_labels(section.text, labels)
                 case "thinking":
                     quoted = "\n".join(f"> {line}".rstrip() for line in section.text.split("\n"))
                     piece = f"> **{section.label}**\n>\n{quoted}"
@@ -100,6 +102,30 @@ def markdown(shown: ExportedSession, parts: ExportParts) -> Iterator[str]:
             yield "\n\n"
             yield piece.rstrip("\n")
     yield "\n"
+
+
+def _with_own_labels(text: str, used: set[str]) -> str:
+    """A text whose footnotes have labels that no text before it has: in one file, the first definition would win."""
+    if "[^" not in text:
+        return text
+    lines, in_fence, own = text.split("\n"), "", dict[str, str]()
+    outside: list[int] = []
+    for number, line in enumerate(lines):
+        mark = FENCE.match(line)
+        if mark is not None and (not in_fence or mark[1].startswith(in_fence)):
+            in_fence = "" if in_fence else mark[1]
+        elif not in_fence:
+            outside.append(number)
+            defined = FOOTNOTE.match(line)
+            if defined is not None:
+                label = defined["label"]
+                own[label] = next(
+                    name for name in (label, *(f"{label}-{n}" for n in range(2, 1_000_000))) if name not in used
+                )
+    used.update(own.values())
+    for number in outside:
+        lines[number] = REFERENCE.sub(lambda found: f"[^{own.get(found[1], found[1])}]", lines[number])
+    return "\n".join(lines)
 
 
 def html(shown: ExportedSession, parts: ExportParts) -> Iterator[str]:
@@ -316,6 +342,11 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .9rem; }
 .diagram { white-space: pre; overflow-x: auto; overflow-wrap: normal; line-height: 1.2; }
 table { border-collapse: collapse; }
 td, th { border: 1px solid #8888; padding: .2rem .5rem; }
+blockquote { margin: 1rem 0; border-left: 3px solid #8888; padding-left: 1rem; }
+.note { border-color: #4a7bd0; } .tip { border-color: #3a9a5b; } .important { border-color: #8a5bd0; }
+.warning { border-color: #b8860b; } .caution { border-color: #c0392b; }
+.footnotes { font-size: .85rem; }
+kbd { border: 1px solid #8888; border-radius: 4px; padding: 0 .3rem; font-size: .85em; }
 </style>
 </head>
 <body>

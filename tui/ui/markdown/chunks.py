@@ -12,6 +12,16 @@ import re
 
 from tui.domain.fast_dataclass import dataclass
 from tui.typeset.diagrams.fence import is_mermaid
+from tui.typeset.marks import (
+    DETAILS,
+    DETAILS_END,
+    FOOTNOTE,
+    MOST_NESTED,
+    NO_SUMMARY,
+    SUMMARY,
+    SUMMARY_END,
+    SUMMARY_LINES,
+)
 from tui.typeset.math.in_markdown import MOST_LINES, display_closer
 
 SOFT_LIMIT = 4_000
@@ -32,13 +42,6 @@ NO_ROW = re.compile(
     r"^(?: {4}| {0,3}(?:\t|>|(?:#{1,6}|[-*+]|\d{1,9}[.)])(?:[ \t]|$)|([-*_])(?:[ \t]*\1){2,}[ \t]*$|`{3}|~{3}))"
 )
 """Lines that end a table without a blank line before them."""
-DETAILS = re.compile(r"^ {0,3}<details(?P<open>\s+open(?:=\"\w*\"|='\w*'|=\w+)?)?\s*>(?P<rest>.*)$", re.IGNORECASE)
-SUMMARY = re.compile(r"^\s*<summary>(?P<title>.*)$", re.IGNORECASE)
-SUMMARY_END = re.compile(r"</summary>", re.IGNORECASE)
-DETAILS_END = re.compile(r"^(?P<before> {0,3}|[^`]*)</details>(?P<rest>.*)$", re.IGNORECASE)
-MOST_NESTED = 6
-SUMMARY_LINES = 8
-FOOTNOTE = re.compile(r"^ {0,3}\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<rest>.*)$")
 MAY_BE_SPECIAL = frozenset(" \t`~-*+0123456789$\\:")
 """First characters of lines that may be markup."""
 
@@ -241,7 +244,7 @@ class Splitter:
 
     def _summary_chunk(self) -> Chunk:
         title = " ".join(filter(None, self._summary or ()))
-        return Chunk(title or "Details", tight=True, inside=self._inside, fold=self._folds, opens=self._opens)
+        return Chunk(title or NO_SUMMARY, tight=True, inside=self._inside, fold=self._folds, opens=self._opens)
 
     def _end_summary(self) -> None:
         self._finished.append(self._summary_chunk())

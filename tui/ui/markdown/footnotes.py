@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tui.domain.fast_dataclass import dataclass
+from tui.typeset.marks import REFERENCE
 from tui.ui.markdown.chunks import Chunk
 from tui.ui.markdown.runs import Line, Run
 
-REFERENCE = re.compile(r"\[\^([^\]\s^]{1,60})\]")
 MOST = 400
 """Most references and definitions of one text; a text with more of them is data."""
 RULE = 12

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tui.domain.fast_dataclass import dataclass
+from tui.typeset.marks import take_alert
 from tui.typeset.math.in_markdown import GROWING, IN_WORD, MATH_FENCE, MAY_CHANGE, add_formulas, hide_bars, show_bars
 from tui.ui.markdown.inline_marks import NOTES, add_inline_marks
 from tui.ui.markdown.runs import Line, Look, Run
@@ -82,9 +82,6 @@ class Definitions:
 
 
 Node = Paragraph | Code | Formula | Rule | Quote | ItemList | Table | Definitions
-
-ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|$)", re.IGNORECASE)
-"""The first line of a quote that is an alert."""
 
 
 @cache
@@ -176,21 +173,8 @@ def _container(cursor: _Cursor, token: Token) -> Node | None:
 
 
 def _quote(cursor: _Cursor, _: Token) -> Quote:
-    alert = _alert(cursor)
+    alert = take_alert(cursor.peek(0), cursor.peek(1))
     return Quote(tuple(_blocks(cursor, "blockquote_close")), alert)
-
-
-def _alert(cursor: _Cursor) -> str:
-    """The kind of alert that the quote is, whose first line is then removed; "" if it is none."""
-    paragraph, inline = cursor.peek(0), cursor.peek(1)
-    if paragraph is None or paragraph.type != "paragraph_open" or inline is None or not inline.children:
-        return ""
-    found = ALERT.match(inline.content)
-    if found is None:
-        return ""
-    breaks = [number for number, child in enumerate(inline.children) if child.type in ("softbreak", "hardbreak")]
-    inline.children = inline.children[breaks[0] + 1 :] if breaks else []
-    return found[1].lower()
 
 
 def _definitions(cursor: _Cursor, _: Token) -> Definitions:

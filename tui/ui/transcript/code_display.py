@@ -10,9 +10,12 @@ from tui.ui.transcript.transcript import Transcript
 
 
 def next_first_column(column: int | None, by: int) -> int | None:
-    """The new first column of code; None wraps lines, and 0 switches between wrapping and cutting."""
+    """The new first column of code and tables; None wraps lines, and 0 switches between wrapping and cutting.
+
+    To the right also leads from wrapping to cutting: a table that is too wide to wrap is cut in any case.
+    """
     if column is None:
-        return None if by else 0
+        return by if by >= 0 else None
     return max(0, column + by) if by else None
 
 
