@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
+from collections.abc import Iterator
 from unicodedata import combining
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.typeset.formula_corpus import Case, cases, drawn, write
 from tui.typeset.drawing import Drawing
+from tui.typeset.math import typesetting
 from tui.typeset.math.commands import COMMANDS
 from tui.typeset.math.typesetting import set_display, set_line
 from tui.typeset.math.vocabulary import SYMBOLS
@@ -21,6 +24,18 @@ if os.environ.get("PONDER_UPDATE"):
     write()
 CASES = cases()
 FRAME_S = 0.016
+
+
+@pytest.fixture(autouse=True, scope="module")
+def unexpected_errors() -> Iterator[None]:
+    """An error that the program would only log fails the test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typesetting.LOG, "exception", _raised)
+        yield
+
+
+def _raised(message: str) -> None:
+    raise AssertionError(message) from sys.exc_info()[1]
 
 
 def test_every_formula_is_drawn_as_it_was_judged() -> None:
@@ -148,6 +163,19 @@ def test_no_formula_whatsoever_raises(source: str, width: int) -> None:
     if drawing is not None:
         assert equal_widths(drawing), drawing.text
     set_line(f"${source}$")
+
+
+def test_an_error_of_the_setter_shows_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: str) -> None:
+        raise ZeroDivisionError
+
+    logged: list[str] = []
+    monkeypatch.setattr(typesetting, "read", broken)
+    monkeypatch.setattr(typesetting.LOG, "exception", logged.append)
+    assert set_display("$$broken_1$$", width_of, 80) is None
+    assert set_line("$broken_2$") is None
+    assert typesetting.set_mathml("$broken_3$", is_display=False) is None
+    assert len(logged) == 3
 
 
 @given(st.sampled_from(CASES), st.integers(12, 90))

@@ -66,6 +66,25 @@ async def test_a_selection_copies_the_source(first: str) -> None:
             assert "$\\Delta > 0$  $x_1 \\ne x_2$" in selected
 
 
+async def test_behind_a_bar_a_formula_is_copied_once() -> None:
+    quote = "> Before.\n>\n> $$\\frac{a}{b}$$\n>\n> after $x$ and $x$."
+    turn = scenes.turn("q", quote, thought="First\n\n$$\\frac{1}{2}$$\n\nholds.")
+    async with on_stage(turn, size=(90, 50), values={"ui.thinking": "full"}) as (app, _, pilot):
+        app.screen.selections = {app.chat.transcript: Selection(None, None)}
+        await pilot.pause()
+        rows = (app.screen.get_selected_text() or "").split("\n")
+        first, second = (next(at for at, row in enumerate(rows) if word in row) for word in ("First", "Before"))
+        assert [row.strip() for row in rows[first : first + 5]] == [
+            "┊ First",
+            "┊",
+            "┊     $$\\frac{1}{2}$$",
+            "┊",
+            "┊ holds.",
+        ]
+        quoted = ["▎ Before.", "▎", "▎     $$\\frac{a}{b}$$", "▎", "▎ after $x$ and $x$."]
+        assert [row.strip() for row in rows[second : second + 5]] == quoted
+
+
 async def test_copying_an_answer_gives_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
 

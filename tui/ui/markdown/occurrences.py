@@ -91,7 +91,7 @@ def _in_formulas(terms: SearchTerms, lines: Sequence[Line]) -> Iterator[Occurren
             if run.written and run.written != formula:
                 for _ in terms.spans(run.written):
                     yield Occurrence(number, column, number, column + width)
-            if run.written or run.text.strip():
+            if run.written or run.text.strip(BEFORE_TEXT):
                 formula = run.written
             column += width
-        formula = formula if line else ""
+        formula = formula if any(run.written for run in line) else ""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tui.ui.markdown.runs import Line, Run, wrapped_after
+from tui.ui.markdown.occurrences import BEFORE_TEXT
+from tui.ui.markdown.runs import Line, wrapped_after
 
 
 class CopiedText:
@@ -21,12 +20,12 @@ class CopiedText:
         continued = self._formula
         text = self._characters(line, max(before, start), end)
         # A row that continues the one above is joined to it, so that copied text has the original line breaks.
-        if self._rows and (before or (continued and continued == self._formula and not text.strip())):
-            self._rows[-1] += text if before else ""
-        else:
+        if self._rows and before:
+            self._rows[-1] += text
+        elif not continued or text.strip(BEFORE_TEXT) or all(run.written != continued for run in line):
             self._rows.append(text)
 
-    def _characters(self, line: Sequence[Run], start: int, end: int | None) -> str:
+    def _characters(self, line: Line, start: int, end: int | None) -> str:
         found = ""
         at = 0
         for run in line:
@@ -36,12 +35,12 @@ class CopiedText:
             at += len(run.text)
             part = run.text[first:last]
             if not run.written:
-                self._formula = "" if part.strip() else self._formula
+                self._formula = "" if part.strip(BEFORE_TEXT) else self._formula
                 found += part
             elif part and run.written != self._formula:
                 self._formula = run.written
                 found = run.written if found.isspace() else found + run.written
-        if not line:
+        if not any(run.written for run in line):
             self._formula = ""
         return found
 
