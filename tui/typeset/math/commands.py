@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tui.typeset.math import quantities
 from tui.typeset.math.chemistry import chemistry
 from tui.typeset.math.environments import begin
 from tui.typeset.math.nodes import (
@@ -338,6 +339,17 @@ def _chemistry(parser: Parser, _: str) -> Node:
     return type(parser)(chemistry(parser.raw())).row()
 
 
+def _quantity(parser: Parser, name: str) -> Node:
+    parser.optional_raw()
+    if not _opens(parser):
+        raise CannotSetError(f"\\{name} without a group")
+    value = quantities.unit(parser.raw()) if name in ("si", "unit") else quantities.number(parser.raw())
+    after = {"SI": r"\,", "qty": r"\,", "ang": r"^\circ"}.get(name, "")
+    if after == r"\,":
+        after += quantities.unit(parser.raw())
+    return type(parser)(value + after).row()
+
+
 def _name(_: Parser, name: str) -> Node:
     return Words(name)
 
@@ -415,6 +427,7 @@ COMMANDS: dict[str, Handler] = {
     **dict.fromkeys(("href", "htmlClass", "class", "cssId", "style"), _linked),
     "tag": _tag,
     "ce": _chemistry,
+    **dict.fromkeys(("SI", "qty", "num", "si", "unit", "ang"), _quantity),
     **dict.fromkeys(("LaTeX", "TeX"), _name),
     **dict.fromkeys(("eqref", "ref"), _reference),
     **dict.fromkeys(("overset", "underset", "stackrel"), _over_symbol),
