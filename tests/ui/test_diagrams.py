@@ -41,6 +41,16 @@ async def test_a_diagram_in_thinking_is_drawn() -> None:
         assert "-->" not in screen_text(app)
 
 
+async def test_a_diagram_has_no_lines_of_boxes_for_screen_readers() -> None:
+    async with on_stage(scenes.turn("Draw it.", fenced(SMALL)), size=(100, 40), values={"ui.plain": True}) as stage:
+        app, _, pilot = stage
+        await until(pilot, lambda: "| Begin here  |" in screen_text(app))
+        rows = screen_text(app).splitlines()
+        drawn = rows[next(at for at, row in enumerate(rows) if "mermaid" in row) :]
+        assert "+-------------+" in "".join(drawn)
+        assert not set("│─┌┐└┘┬▼╱╲") & set("".join(drawn[:18]))
+
+
 async def test_its_key_switches_between_drawing_and_source() -> None:
     async with on_stage(scenes.turn("Draw it.", fenced(SMALL)), size=(100, 40)) as (app, _, pilot):
         await until(pilot, lambda: "│ Begin here  │" in screen_text(app))

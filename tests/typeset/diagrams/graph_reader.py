@@ -274,7 +274,8 @@ class GraphReader:
             for by in [(-2, 0), (-1, 0), (1, 0), (2, 0), (0, 1), (0, -1)]:
                 near = moved(place, by)
                 between = abs(by[0]) < 2 or self.cells[moved(place, (by[0] // 2, 0))] == " "
-                if between and self.cells.is_text(near):
+                is_title = any(frame.borders(near) for frame in self.frames)
+                if between and not is_title and self.cells.is_text(near):
                     todo.append(near)
         cells = sorted(found, key=lambda place: (place[1], place[0]))
         return _Label(frozenset(found), "".join(self.cells[place] for place in cells))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.typeset.diagrams.cells import is_equally_wide
@@ -101,7 +101,7 @@ def written(graph: Graph) -> str:
     return "\n".join(rows)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(graphs(), st.sampled_from([30, 60, 96]))
 def test_a_reader_finds_the_graph_in_its_drawing(graph: Graph, columns: int) -> None:
     drawing = draw(written(graph), columns, width_of)

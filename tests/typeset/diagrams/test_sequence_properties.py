@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.typeset.diagrams.cells import is_equally_wide
@@ -69,7 +69,7 @@ def sequences(draw_: st.DrawFn) -> tuple[Sequence, str]:
     return found, "\n".join(rows)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(sequences(), st.sampled_from([40, 80, 120]))
 def test_a_reader_finds_the_sequence_in_its_drawing(made: tuple[Sequence, str], columns: int) -> None:
     sequence, source = made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.typeset.diagrams.cells import is_equally_wide
@@ -82,7 +82,7 @@ def entities(draw_: st.DrawFn) -> tuple[Graph, str]:
     return graph, "\n".join(rows)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(machines(), st.sampled_from([30, 60, 96]))
 def test_a_reader_finds_the_states_in_their_drawing(made: tuple[Graph, str], columns: int) -> None:
     graph, source = made
@@ -91,7 +91,7 @@ def test_a_reader_finds_the_states_in_their_drawing(made: tuple[Graph, str], col
     assert read_graph(drawing) == expected_graph(graph), f"{source}\n{drawing.text}"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(entities(), st.sampled_from([30, 60, 96]))
 def test_a_reader_finds_the_entities_in_their_drawing(made: tuple[Graph, str], columns: int) -> None:
     graph, source = made

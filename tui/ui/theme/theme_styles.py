@@ -70,8 +70,15 @@ def link_to(href: str) -> str | None:
 
 COPIES: dict[str, object] = {"copies": "code"}
 """What a click finds in the style of the word that copies a code block."""
-PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─├╭•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…↪", "+-||||-++***oo.~o/#vx!><~>", strict=True)))
-"""ASCII replacements for our marks, each as wide as the mark, for screen readers."""
+_PLAIN_LINES = {
+    **{chr(code): "+" for code in range(0x2500, 0x2580)},
+    **dict.fromkeys("─━╌┄═╴╶╸╺╼╾", "-"),
+    **dict.fromkeys("│┃╎┊║╵╷╹╻╽╿", "|"),
+    **dict(zip("╱╲◄►▲▼◁▷△▽◆◇◉█▓░", r"/\<>^v<>^v*o@#%.", strict=True)),
+}
+_PLAIN_SIGNS = dict(zip("▸▾┊▌▐│─├╭•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…↪", "+-||||-++***oo.~o/#vx!><~>", strict=True))
+PLAIN_MARKS = str.maketrans(_PLAIN_LINES | _PLAIN_SIGNS)
+"""ASCII replacements for our marks and lines, each as wide as the mark, for screen readers."""
 
 
 class ThemeStyles:
