@@ -182,3 +182,12 @@ def test_changed_bytes_raise_nothing_else(tmp_path_factory: pytest.TempPathFacto
     except GgufError:
         return
     assert isinstance(said, GgufFacts)
+
+
+@pytest.mark.parametrize("piece", ["{", "{{", "{% if ", "{%set thinkin", "{{ tool", "<|im", "{%- if x %}{{ '"])
+def test_a_template_made_to_cost_time_takes_a_moment(tmp_path: Path, piece: str) -> None:
+    template = piece * (900_000 // len(piece))
+    path = write_gguf(tmp_path / "m.gguf", {**chat_model(), "tokenizer.chat_template": template})
+    began = time.process_time()
+    read_gguf(path)
+    assert time.process_time() - began < 5.0

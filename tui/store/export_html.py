@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from html import escape
@@ -30,6 +31,8 @@ from tui.typeset.marks import (
     take_alert,
 )
 from tui.typeset.math.in_markdown import MATH_FENCE, add_formulas, hide_bars, show_bars
+
+LOG = logging.getLogger(__name__)
 
 OPENED, CLOSED = "\ufdd1", "\ufdd2"
 """Paragraphs that stand for the ends of ``<details>`` while markdown is rendered; noncharacters, which no text has."""
@@ -187,6 +190,9 @@ def _diagram(source: str) -> str | None:
     try:
         drawing = draw(source, PAGE_COLUMNS, columns_of)
     except DiagramError:
+        return None
+    except Exception:  # an error in a layout must not end the export: the source is shown
+        LOG.exception("a diagram could not be drawn")
         return None
     code = f"<details><summary>mermaid</summary><pre><code>{escape(source)}</code></pre></details>"
     return f'<pre class="diagram">{escape(drawing.text)}</pre>\n{code}\n'

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui.store.export_html import renderer
 from tui.typeset.diagrams.diagram import draw
 from tui.typeset.diagrams.graph import DiagramError
 from tui.ui.markdown.runs import width_of
@@ -98,3 +99,19 @@ def test_no_source_raises_anything_else(head: str, rest: list[str], columns: int
     except DiagramError:
         return
     assert drawing.rows
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "flowchart TD\n" + "".join(f"subgraph s{number}\n" for number in range(2_000)) + "a-->b\n" + "end\n" * 2_000,
+        "stateDiagram-v2\n" + "".join(f"state s{number} {{\n" for number in range(2_000)) + "a-->b\n" + "}\n" * 2_000,
+    ],
+    ids=["subgraphs", "states"],
+)
+def test_groups_in_groups_without_end_are_refused_and_exported_as_source(source: str) -> None:
+    with pytest.raises(DiagramError, match="Nested too deeply"):
+        draw(source, 80, width_of)
+    page = renderer()(f"```mermaid\n{source}\n```\n\nand more")
+    assert "and more" in page
+    assert source.splitlines()[1] in page

@@ -28,7 +28,7 @@ _SWITCHES = {
     "enable_thinking": lazy_regex(r"\benable_thinking\b"),
     "thinking": lazy_regex(r"\{%-?\s*(?:if|elif|set)\b[^%]*(?<![\w.'\"])thinking\b(?!['\"])"),
 }
-_TOOLS = lazy_regex(r"\{[%{][^%}]*(?<![\w.'\"])tools\b(?!['\"])")
+_TOOLS = lazy_regex(r"\{[%{][^%{}]*(?<![\w.'\"])tools\b(?!['\"])")
 _IMAGES = lazy_regex(r"image_pad|vision_start|start_of_image|<image>|\[IMG\]|<__media__>|['\"]image(?:_url)?['\"]")
 
 

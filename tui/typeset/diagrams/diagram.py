@@ -34,7 +34,10 @@ def draw(source: str, columns: int, measure: Measure) -> Drawing:
     reader = READERS.get(kind)
     if reader is None:
         raise DiagramError(f"Diagrams of the kind {kind[:30]} are not drawn.")
-    return reader(source, columns, measure)
+    try:
+        return reader(source, columns, measure)
+    except RecursionError:  # thousands of subgraphs in each other
+        raise DiagramError("Nested too deeply to draw.") from None
 
 
 def _flowchart(source: str, columns: int, measure: Measure) -> Drawing:
