@@ -155,3 +155,17 @@ async def test_prompts_of_a_project_come_with_trust_and_go_with_it(tmp_path: Pat
         await s.enter("/trust off")
         await s.until_toast("is not trusted any more")
         assert s.app.registry.by_slash("deploy") is None
+
+
+def test_a_folder_named_like_the_home_folder_leads_to_no_file_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    for folder, words in ((home, "the key"), (project / "~", "bait")):
+        (folder / ".ssh").mkdir(parents=True)
+        (folder / ".ssh" / "id_rsa").write_text(words, "utf-8")
+    monkeypatch.setenv("HOME", str(home))
+    template = PromptTemplate(name="x", text="Look at @~/.ssh/id_rsa", project=project)
+    assert template_blocks(template, "", project)[0] == TextBlock(text='<file name="id_rsa">\nbait\n</file>')
+    own = PromptTemplate(name="x", text="Look at @~/.ssh/id_rsa")
+    assert template_blocks(own, "", project)[0] == TextBlock(text='<file name="id_rsa">\nthe key\n</file>')

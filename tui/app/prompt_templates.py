@@ -158,19 +158,19 @@ def template_blocks(template: PromptTemplate, arguments: str, folder: Path) -> t
     if not text:
         raise UsageError(f"The prompt `/{template.name}` is empty.")
     names = list(dict.fromkeys(_FILE.findall(template.text)))
-    blocks = [read_attachment(folder, name) for name in names[:MOST_FILES] if _may_name(template, name, folder)]
-    return (*blocks, TextBlock(text=text))
+    files = [_named_file(template, name, folder) for name in names[:MOST_FILES]]
+    return (*(read_attachment(folder, str(file)) for file in files if file is not None), TextBlock(text=text))
 
 
-def _may_name(template: PromptTemplate, name: str, folder: Path) -> bool:
-    """Whether it is a file that the template may attach; other words with an ``@`` stay what they are."""
+def _named_file(template: PromptTemplate, name: str, folder: Path) -> Path | None:
+    """The file that the template may attach, as it is read; other words with an ``@`` stay what they are."""
     path = Path(name).expanduser() if template.project is None else Path(name)
     try:
         target = (folder / path).resolve()
         if not target.is_file():
-            return False
+            return None
     except (OSError, RuntimeError, ValueError):
-        return False
+        return None
     if template.project is None or target.is_relative_to(template.project):
-        return True
+        return target
     raise UsageError(f"The prompt `/{template.name}` of the project names `{name}`, which is not in the project.")
