@@ -335,3 +335,14 @@ def test_a_path_is_a_model_and_may_have_a_level(monkeypatch: pytest.MonkeyPatch,
         assert Path(parse_spec(f"{name}/low", catalog).model) == tmp_path / "x.gguf"
         assert str(parse_spec(str(parse_spec(f"{name}/8k", catalog)), catalog)) == f"local/{tmp_path}/x.gguf/8000"
     assert parse_spec("openrouter/x.gguf", catalog).provider == "openrouter"
+
+
+async def test_a_model_with_a_second_file_sees_images(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path)
+    eyes = write_gguf(model.with_name("mmproj-Tiny.gguf"), {"general.architecture": "clip", "general.type": "mmproj"})
+    async with asking(tmp_path, model) as h:
+        assert h.current.facts.inputs == {"text", "image"}
+        await said(h)
+        told = [Path(f"/proc/{process}/cmdline").read_bytes() for process in processes(tmp_path)]
+        assert any(os.fsencode(eyes) in arguments.split(b"\0") for arguments in told)
+    wait_for_end(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -128,3 +129,37 @@ def test_after_two_hundred_starts_with_kills_at_random_moments_nothing_is_left(t
         assert time.monotonic() - began < ENDS_WITHIN_S, number
         holders = list((tmp_path / "ponder" / "state" / "local").glob("*/holders/*"))
         assert len(holders) <= 1, number
+
+
+def test_without_a_key_and_a_name_the_model_of_this_machine_answers(tmp_path: Path) -> None:
+    scripted_model(tmp_path / "ponder" / "data" / "models", says="Hello, it is me.")
+    command = [*PONDER, "-p", "Hi"]
+    ended = subprocess.run(
+        command, env=around(tmp_path), capture_output=True, stdin=subprocess.DEVNULL, text=True, check=False
+    )
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("Hello, it is me.\n", "", 0)
+    with Terminal(PONDER, around(tmp_path), size=(110, 30)) as terminal:
+        terminal.wait_for("Tiny")
+        terminal.wait_for("Models on this machine")
+        terminal.type("Hi\r")
+        terminal.wait_for("Hello, it is me.")
+    wait_for_end(tmp_path)
+
+
+def test_commands_know_the_models_of_files(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path / "ponder" / "data" / "models")
+    told = {
+        name: subprocess.run(
+            [sys.executable, "-m", "tui", *words], env=around(tmp_path), capture_output=True, text=True, check=False
+        ).stdout
+        for name, words in {
+            "models": ["models", "local/"],
+            "plan": ["plan", "local/Tiny/none"],
+            "path": ["plan", f"{model}/2000"],
+            "price": ["price", "local/Tiny", "--input", "5000", "--output", "10", "--json"],
+        }.items()
+    }
+    assert told["models"].splitlines()[1].split()[:2] == ["local/Tiny", "41K"]
+    assert "enable_thinking" in told["plan"]
+    assert '"reasoning_budget_tokens": 2000' in told["path"]
+    assert json.loads(told["price"])["usd"] == 0
