@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.fakes.backend import HANG, Pause, answer, calls, words
+from tests.fakes.backend import HANG, Pause, Script, answer, calls, finish, thought, words
 from tests.fakes.clock import virtually
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.stage import Stage, last_turn, spoken, stage
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.events import QueueChanged, TurnFinished
 from tui.domain.messages import Message, Role, Turn
-from tui.domain.stream import ResponseStarted
+from tui.domain.stream import ResponseStarted, ThinkingDelta
+from tui.domain.thinking import ThinkingLevel
 from tui.engine.settings import EngineSettings
 
 STEER = (TextBlock(text="Only the heading"),)
@@ -193,6 +194,50 @@ def test_a_stop_while_the_thinking_is_being_ended_stops_the_turn() -> None:
             await asyncio.sleep(10)
             [turn] = s.session.view().turns
             assert turn.messages[0].role is Role.USER
+            assert len(s.backend.requests) == 1
+
+    virtually(play())
+
+
+def test_a_server_that_agrees_and_thinks_on_is_asked_again() -> None:
+    thinks_on: Script = [ThinkingDelta(0, "and on and on "), Pause(0.1)]
+
+    async def play() -> None:
+        script: Script = [ResponseStarted("m", "r"), *thought("Hm")[:2], Pause(5), *[*thinks_on] * 100, HANG]
+        async with stage([script, answer("Now")], ends_thinking=True) as s:
+            await begun(s)
+            await s.session.answer_now(())
+            turn = last_turn(await s.until(TurnFinished))
+            _, thought_on, answered = turn.messages
+            assert (thought_on.superseded, thought_on.answered_early) == (True, False)
+            assert (spoken(answered), answered.answered_early) == ("Now", True)
+            assert [request.plan.asked for request in s.backend.requests][-1] is ThinkingLevel.NONE
+
+    virtually(play())
+
+
+def test_a_server_that_agrees_and_gives_no_answer_is_asked_again_at_the_lowest_level() -> None:
+    async def play() -> None:
+        script: Script = [ResponseStarted("m", "r"), *thought("Hm")[:2], Pause(5), *finish()]
+        async with stage([script, answer("Now")], ends_thinking=True) as s:
+            await begun(s)
+            await s.session.answer_now(())
+            turn = last_turn(await s.until(TurnFinished))
+            assert [message.answered_early for message in turn.messages] == [False, False, True]
+            assert [request.plan.asked for request in s.backend.requests][-1] is ThinkingLevel.NONE
+
+    virtually(play())
+
+
+def test_a_server_that_agrees_and_takes_its_time_is_waited_for() -> None:
+
+    async def play() -> None:
+        script = [ResponseStarted("m", "r"), *thought("Hm"), Pause(30), *words("At last", 1), *finish()]
+        async with stage([script], ends_thinking=True) as s:
+            await begun(s)
+            await s.session.answer_now(())
+            turn = last_turn(await s.until(TurnFinished))
+            assert [message.answered_early for message in turn.messages] == [False, True]
             assert len(s.backend.requests) == 1
 
     virtually(play())

@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from tests.fakes.backend import FakeBackend, Script
 from tests.fakes.clock import FakeClock
@@ -59,6 +60,10 @@ class Stage(Follower):
     clock: FakeClock
 
 
+async def _agree(*_: object, agrees: bool) -> bool:
+    return agrees
+
+
 @asynccontextmanager
 async def stage(
     scripts: Sequence[Script] = (),
@@ -70,6 +75,7 @@ async def stage(
     forever: bool = False,
     turns: tuple[Turn, ...] = (),
     conceal: Callable[[str], str] = str,
+    ends_thinking: bool = False,
 ) -> AsyncIterator[Stage]:
     """A running session."""
     ids = itertools.count(1)
@@ -86,6 +92,7 @@ async def stage(
         draw=random.Random(1).random,
         interactive=interactive,
         conceal=conceal,
+        end_thinking=partial(_agree, agrees=ends_thinking),
     )
     opening = Opening(session="s", spec=SPEC, settings=settings or EngineSettings(tools=False), turns=turns)
     session = Session(ports, opening)

@@ -30,6 +30,8 @@ from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, SendRepaired, Spent, Wai
 
 CHECKPOINT_EVERY_S = 1.0
 """The most of a running stream that a crash can lose; the meter is updated at the same interval."""
+AGREED_WITHIN_S, AGREED_WITHIN_TOKENS = 2.0, 50
+"""A server that agreed to end the thinking does so within one of these."""
 DOUBTED_FROM = 4_000
 """Below this many estimated tokens, a difference to the reported input means nothing."""
 DOUBTED_BELOW = 0.7
@@ -75,6 +77,8 @@ class Step:
         self._answer_now: AnswerNow | None = None
         """Requested, and not yet done."""
         self._answered_early = False
+        self._agreed: tuple[float, int] | None = None
+        """When the server agreed to end the thinking, and the tokens that had arrived by then."""
 
     async def answer(self) -> Message:
         """The finished message, not stored yet; raises ProviderError if there is none."""
@@ -87,6 +91,8 @@ class Step:
             failure = await self._run(attempt, ask, request)
             if failure is None:
                 return self._accept(attempt, ask)
+            if failure.kind is ErrorKind.EMPTY and self._agreed is not None:
+                self._lower_after_all(attempt)
             if self._answer_now is not None:
                 await self._void(attempt, failure)
                 continue
@@ -141,7 +147,25 @@ class Step:
         attempt.answered_early = True  # a second request meanwhile, or one after it had no effect, ends the attempt
         end_thinking = self._turn.ports.end_thinking
         attempt.answered_early = await end_thinking(attempt.target, attempt.request, attempt.response_id)
+        self._agreed = (self._clock.monotonic(), attempt.received_tokens) if attempt.answered_early else None
         return attempt.answered_early or attempt.is_answering or not attempt.is_running
+
+    def _ask_again_if_it_thinks_on(self, attempt: Attempt) -> None:
+        """Some models think on although the server agreed: their tags are not the ones that it looks for."""
+        if self._agreed is None or attempt.is_answering or not attempt.is_running:
+            return
+        since, tokens = self._agreed
+        late = self._clock.monotonic() - since > AGREED_WITHIN_S
+        if late and attempt.received_tokens - tokens > AGREED_WITHIN_TOKENS:
+            self._lower_after_all(attempt)
+            if self._answer_now is not None:
+                attempt.end_early()
+
+    def _lower_after_all(self, attempt: Attempt) -> None:
+        """Ask for the lowest level next: the server agreed to end the thinking, and no answer followed."""
+        self._agreed, attempt.answered_early = None, False
+        lower = self._turn.ports.planner.with_least_thinking(self._turn.ask(self._repairs))
+        self._answer_now = AnswerNow((), lower) if lower is not None else None
 
     async def _lower_level(self, wanted: AnswerNow) -> None:
         """Let the rest of the turn think least. A provider may not accept a change back within a tool loop."""
@@ -212,7 +236,7 @@ class Step:
             ),
             limit_s=turn.settings.attempt_limit_s,
         )
-        attempt.answered_early = self._answered_early
+        attempt.answered_early, self._agreed = self._answered_early, None
         self._turn.answer = partial(attempt.message, interrupted=CRASHED)
         return attempt
 
@@ -259,6 +283,8 @@ class Step:
 
     def _on_event(self) -> None:
         now, attempt = self._clock.monotonic(), self._attempt
+        if attempt is not None:
+            self._ask_again_if_it_thinks_on(attempt)
         if now - self._checkpointed < CHECKPOINT_EVERY_S or attempt is None or not self._turn.live:
             return
         if not attempt.unsaved:
