@@ -16,7 +16,7 @@ from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.typeset.math.typesetting import set_display, set_line
 from tui.ui.markdown import set_formulas
 from tui.ui.markdown.document import Document
-from tui.ui.markdown.runs import Line, plain, width_of
+from tui.ui.markdown.runs import Line, line_width, plain, width_of
 from tui.ui.markdown.set_formulas import BOLD
 
 MARKS = (rb"\\(", rb"\\[", b"$$")
@@ -59,9 +59,9 @@ def test_every_formula_of_recorded_answers_is_drawn_or_shown_as_written(shared_c
     assert len(drawn) == len(formulas), sorted(set(formulas) - set(drawn))
 
 
-@pytest.mark.parametrize("remainder", range(4))
-def test_at_every_cut_a_formula_is_open_source_or_drawn_whole(remainder: int) -> None:
-    for case in cases()[remainder::4]:
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.long)])
+def test_at_every_cut_a_formula_is_open_source_or_drawn_whole(every: int) -> None:
+    for case in cases()[::every]:
         source, line = f"${case.source}$", set_line(f"${case.source}$")
         text = f"So {source} it is."
         document = Document()
@@ -78,6 +78,14 @@ def test_at_every_cut_a_formula_is_open_source_or_drawn_whole(remainder: int) ->
             rows = [plain(line).strip() for line in document.lines(1_000)][2:]
             drawn = [as_shown(row).strip() for row in case.rows]
             assert rows == drawn or squeezed("".join(rows)) == squeezed(display[:at]), case.source
+
+
+@pytest.mark.parametrize("width", [20, 40, 79])
+@pytest.mark.parametrize("frame", ["$$\n{}\n$$", "> - item\n>\n>   $$\n>   {}\n>   $$", "So ${}$ it is."])
+def test_no_formula_is_wider_than_the_column(width: int, frame: str) -> None:
+    for case in cases():
+        lines = Document(frame.format(case.source), closed=True).lines(width)
+        assert [plain(line) for line in lines if line_width(line) > width] == [], case.source
 
 
 def test_only_formulas_that_are_looked_at_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
