@@ -41,7 +41,7 @@ def test_the_headings_of_an_answer() -> None:
 
 def test_thinking_turns_at_the_beginnings_of_sentences() -> None:
     assert titles(THOUGHT, thinking=True) == [
-        (6, "Reading the question"),
+        (1, "Reading the question"),
         (7, "Wait, is it a product"),
         (7, "Let me check the text: it says add"),
         (7, "So it is a sum"),
@@ -97,7 +97,9 @@ async def test_o_lists_prompts_and_headings_and_enter_goes_there() -> None:
         await until(pilot, lambda: app.screen is app.chat and "Second part" in screen_text(app))
         assert app.chat.transcript.has_focus
         await pilot.press("o")
-        await until(pilot, lambda: isinstance(app.screen, Outline))
+        await until(pilot, lambda: isinstance(app.screen, Outline) and app.screen.row_list.chosen is not None)
+        assert isinstance(app.screen, Outline)
+        await until(pilot, lambda: app.screen.row_list.chosen == "2")  # type: ignore[attr-defined]  # of the same answer
         await pilot.press(*"hidden", "enter")
         await until(pilot, lambda: app.screen is app.chat and "Secret." in screen_text(app))
 

@@ -191,6 +191,7 @@ def _outline(app: PonderApp, *, only_thinking: bool) -> None:
     from tui.ui.dialogs.outline import (
         Outline,
         Place,
+        ThinkingOutline,
         here_in,
         last_thinking,
         places_of,
@@ -203,7 +204,7 @@ def _outline(app: PonderApp, *, only_thinking: bool) -> None:
     transcript = app.chat.transcript
     at = last_thinking(transcript.column) if only_thinking else position_in(transcript)
     places = places_of_thinking(transcript.column, at) if at is not None else []
-    here = 0
+    here, sheet = 0, ThinkingOutline if places else Outline
     if not places and not only_thinking:
         places = places_of(transcript.column)
         here = here_in(places, at or (0, 0))
@@ -220,7 +221,7 @@ def _outline(app: PonderApp, *, only_thinking: bool) -> None:
         transcript.focus()
         bring_into_view(transcript, place.section, place.block, find)
 
-    app.push_screen(Outline(places, here), chosen)
+    app.push_screen(sheet(places, here), chosen)
 
 
 def _themes(app: PonderApp) -> None:

@@ -25,6 +25,8 @@ from tui.ui.transcript.transcript import Transcript
 
 MOST_TEXT = 4_000_000
 """Characters of answers, counted from the last one, whose headings are listed; of others only the prompts are."""
+DEEPEST = 4
+"""Levels of headings that are told apart by indent."""
 TIME = 9
 """Columns of a duration."""
 
@@ -119,9 +121,9 @@ class Outline(FilterSheet[Place]):
         self._places = places
         self._here = str(here)
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.call_after_refresh(self.fill, self._here)
+    def fill(self, at: str | None = None) -> None:
+        """Without a query, the place at the top of the screen is selected."""
+        super().fill(self._here if at is None and not self.query_text else at)
 
     def rows(self, query: str, width: int) -> Sequence[Row]:
         """In order, or the best match first."""
@@ -135,6 +137,13 @@ class Outline(FilterSheet[Place]):
         self.dismiss(self._places[int(key)] if key is not None else None)
 
 
+class ThinkingOutline(Outline):
+    """The same for one thinking."""
+
+    TITLE_WORDS = "Outline of the thinking"
+    PLACEHOLDER = "filter its parts"
+
+
 def _content(place: Place, width: int) -> Content:
     time = place.time.rjust(TIME) if place.time else ""
     if place.is_prompt:
@@ -144,7 +153,7 @@ def _content(place: Place, width: int) -> Content:
     elif place.level >= TURN_LEVEL:
         mark, style = "    ", "$foreground"
     else:
-        mark, style = "  " + "  " * (place.level - 1), "bold $primary" if place.level <= 2 else "$foreground"
+        mark, style = "  " * min(place.level, DEEPEST), "bold $primary" if place.level <= 2 else "$foreground"
     text = line_within(one_line(place.title, 400), max(4, width - len(mark) - len(time) - 1))
     gap = " " * max(1, width - len(mark) - width_of(text) - len(time))
     return Content.styled(mark, "$muted-text") + Content.styled(text, style) + Content.styled(gap + time, "$muted-text")

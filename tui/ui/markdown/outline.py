@@ -81,7 +81,7 @@ def _places(chunk: Chunk, *, thinking: bool) -> Iterator[tuple[int, int, str]]:
     if not thinking:
         return
     for bold in BOLD.finditer(source):
-        yield bold.start(), 6, _title(bold["title"])
+        yield bold.start(), 1, _title(bold["title"])
     begun = CONCLUSION.match(source)
     if begun is not None:
         yield begun.start(), TURN_LEVEL, _title(begun[0])
