@@ -25,6 +25,7 @@ from tui.domain.thinking import ModelSpec
 from tui.headless.outcome import text_of
 from tui.providers.local.memory import ModelSize, fitting_window
 from tui.providers.local.server_folder import ServerFolder
+from tui.providers.local.servers import LocalOptions, LocalServers, ModelFile
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
 
@@ -345,4 +346,21 @@ async def test_a_model_with_a_second_file_sees_images(tmp_path: Path) -> None:
         await said(h)
         told = [Path(f"/proc/{process}/cmdline").read_bytes() for process in processes(tmp_path)]
         assert any(os.fsencode(eyes) in arguments.split(b"\0") for arguments in told)
+    wait_for_end(tmp_path)
+
+
+async def test_requests_at_the_same_time_start_and_claim_one_server(tmp_path: Path) -> None:
+    model = scripted_model(tmp_path)
+    servers = LocalServers(
+        tmp_path / "local",
+        surroundings(tmp_path),
+        lambda: LocalOptions(server="llama-server"),
+        lambda name: ModelFile(path=Path(name)),
+        lambda name, props: None,
+    )
+    states = await asyncio.gather(*(servers.ready(str(model)) for _ in range(8)))
+    assert len({state.port for state in states}) == 1
+    (place,) = (tmp_path / "local").iterdir()
+    assert len(ServerFolder(place).last_uses()) == 1
+    servers.close()
     wait_for_end(tmp_path)

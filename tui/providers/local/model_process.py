@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import importlib
 import json
-import signal
+import os
 import sys
 import threading
 
 SLOTS = 4
 """Requests that are answered at the same time; they share the window, so this costs no memory."""
+LOOK_S = 2.0
 LOG_S = 0.5
 """How long llama.cpp may take to write, in a thread of its own, why it could not load the model."""
 CACHED_MIB = 1_024
@@ -21,7 +22,8 @@ CACHED_MIB = 1_024
 
 
 def main() -> None:
-    """Load the model and serve until the process is ended."""
+    """Load the model and serve until the process is ended, or the one that started it."""
+    keeper = os.getppid()
     wanted = json.load(sys.stdin)
     sys.stdin.close()
     xllamacpp = importlib.import_module("xllamacpp")
@@ -44,8 +46,8 @@ def main() -> None:
     except RuntimeError as error:
         threading.Event().wait(LOG_S)
         sys.exit(str(error))
-    while server is not None:
-        signal.pause()
+    while server is not None and os.getppid() == keeper:
+        threading.Event().wait(LOOK_S)
 
 
 if __name__ == "__main__":

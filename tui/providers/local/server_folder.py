@@ -87,8 +87,9 @@ class Holder:
 
     def use(self, *, runs: bool) -> None:
         """Record a use; ``runs``: a request runs, so that the server is needed however long it takes."""
-        os.truncate(self._handle, len(_RUNS) if runs else 0)
-        os.utime(self._handle)
+        if self._handle >= 0:
+            os.truncate(self._handle, len(_RUNS) if runs else 0)
+            os.utime(self._handle)
 
     def release(self) -> None:
         """Give up the claim."""

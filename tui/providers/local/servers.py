@@ -25,6 +25,8 @@ from tui.providers.local.server_folder import Holder, ServerFolder, ServerState,
 LOOK_S = 0.05
 TELL_S = 1.0
 """How often progress is told at least, so that nobody thinks the server is silent."""
+FORMAT = 1
+"""Counts changes of what the keeper writes: windows of different versions do not share servers."""
 MOST_STARTS = 3
 MAKE_ROOM_S = 3.0
 """How long to wait for servers to end whose memory another one needs."""
@@ -88,6 +90,7 @@ class LocalServers:
         self._options = options
         self._find = find
         self._learned = learned
+        self._claiming = threading.Lock()
         self._held: dict[Path, Holder] = {}
         self._places: dict[str, ServerFolder] = {}
         """Where the server of each model was last."""
@@ -160,7 +163,7 @@ class LocalServers:
 
     def _runs(self, place: ServerFolder) -> bool:
         """Whether a request of this process to this server runs."""
-        return any(self._used[model] for model, other in self._places.items() if other.path == place.path)
+        return any(self._used[model] for model, other in list(self._places.items()) if other.path == place.path)
 
     def _release_unused(self) -> None:
         """Give up the servers that no request of this process uses, and wait a moment for their end."""
@@ -176,13 +179,15 @@ class LocalServers:
 
     def close(self) -> None:
         """Give up all claims; servers that no other window uses end."""
-        while self._held:
-            self._held.popitem()[1].release()
+        with self._claiming:
+            while self._held:
+                self._held.popitem()[1].release()
 
     def _claimed(self, model: str) -> tuple[ServerFolder, Wanted]:
         """Claim the server; every exception is a ProviderError."""
         try:
-            return self._claim(model)
+            with self._claiming:  # two requests may ask for one model at the same time
+                return self._claim(model)
         except ProviderError:
             raise
         except PonderError as error:
@@ -245,7 +250,7 @@ class LocalServers:
 
 def server_folder(folder: Path, files: ModelFile, options: LocalOptions, program: str) -> ServerFolder:
     """Return the folder of a model's server. Windows share a server if they would start the same one."""
-    name = json.dumps([str(files.path), str(files.mmproj), program, options.context])
+    name = json.dumps([FORMAT, str(files.path), str(files.mmproj), program, options.context])
     return ServerFolder(folder / hashlib.sha256(name.encode()).hexdigest()[:16])
 
 
