@@ -365,10 +365,10 @@ class FakeDrafts(DraftService):
     def complete_path(self, start: str) -> Sequence[str]:
         return [path for path in ("src/drake.py", "src/fermi.py", "README.md") if path.startswith(start)]
 
-    def read_attachment(self, path: str) -> Block:
+    def read_attachments(self, path: str) -> tuple[tuple[str, Block], ...]:
         if path.startswith("missing"):
             raise UsageError(f"There is no file `{path}`.")
-        return TextBlock(text=f"content of {path}")
+        return ((path.rpartition("/")[2], TextBlock(text=f"content of {path}")),)
 
 
 class FakeBranches(Branches):

@@ -41,6 +41,7 @@ class EditorSession:
         if self._running:
             raise UsageError("A prompt is running in this session.")
         blocks = await asyncio.to_thread(prompt_blocks, content, self._folder)
+        self._services.drafts.refuse_documents(blocks)
         self._running = True
         _, subscription = self._services.chat.attach()
         try:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from tui.app.attachments import complete_path, read_attachment
+from tui.app.attachments import complete_path, read_attachments, refuse_documents
 from tui.app.branches import Branches
 from tui.app.chat import ChatService
 from tui.app.models import ModelService
@@ -177,9 +177,15 @@ class DraftService:
         """Completions of a path in the working folder."""
         return complete_path(self._folder, start)
 
-    def read_attachment(self, path: str) -> Block:
-        """Read a file or image as a block of the prompt."""
-        return read_attachment(self._folder, path)
+    def refuse_documents(self, blocks: Sequence[Block]) -> None:
+        """Raise UsageError for a PDF that the model in use would not get."""
+        refuse_documents(blocks, self._current.facts)
+
+    def read_attachments(self, path: str) -> tuple[tuple[str, Block], ...]:
+        """Read a file, or the files of a folder or pattern, as blocks of the prompt, with their names."""
+        found = read_attachments(self._folder, path)
+        self.refuse_documents([block for _, block in found])
+        return found
 
 
 class AppServices:

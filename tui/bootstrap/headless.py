@@ -56,6 +56,10 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
         if spec == DEMO and not named_model(program) and stored is None and sys.stderr is not None:
             sys.stderr.write(f"ponder: {_why_demo(availability)}\n")
         program.backend.get_ready(program.planner.target(current.spec))
+        if run_options.attachments:
+            from tui.app.attachments import refuse_documents
+
+            refuse_documents(run_options.attachments, current.facts)
         shown = args.show_thinking or current.layers.value("reasoning.includeInResponse")
         run_options = replace(run_options, hide_thinking=not shown, level_chosen=current.layers.level_chosen)
         code = run_headless(program.engine, current.session, run_options)
@@ -134,6 +138,6 @@ def _stored(storage: Storage, args: argparse.Namespace) -> StoredSession | None:
 def _attachments(options: LaunchOptions, names: Sequence[str]) -> tuple[Block, ...]:
     if not names:
         return ()
-    from tui.app.attachments import read_attachment
+    from tui.app.attachments import read_attachments
 
-    return tuple(read_attachment(options.folder, name) for name in names)
+    return tuple(block for name in names for _, block in read_attachments(options.folder, name))

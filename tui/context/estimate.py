@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from tui.domain.blocks import (
     Block,
+    DocumentBlock,
     ImageBlock,
     OpaqueBlock,
     TextBlock,
@@ -28,6 +29,10 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.request import ToolSchema
 from tui.wires.json_text import dumps
+
+PAGE_TOKENS = {"gemini": 258}
+"""Tokens of a page of a PDF. Gemini counts a page as one picture; others take its text and a picture of it."""
+PAGE_TOKENS_ELSEWHERE = 2_300
 
 Weights = tuple[float, ...]
 
@@ -377,6 +382,8 @@ def block_tokens(block: Block, family_name: str = "") -> int:
             from tui.context.pictures import picture_tokens  # not at start-up: most conversations have no image
 
             return picture_tokens(block.data, family_name)
+        case DocumentBlock():
+            return max(block.pages, 1) * PAGE_TOKENS.get(family_name, PAGE_TOKENS_ELSEWHERE)
         case OpaqueBlock():
             return text_tokens(block.raw, family_name)
 

@@ -20,7 +20,7 @@ from tui.context.calibration import (
     tools_verdict,
 )
 from tui.context.estimate import block_tokens, family_named, text_tokens, tools_tokens, uncached_text_tokens
-from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
@@ -164,7 +164,9 @@ def with_project_apart(counted: Tally, project: str) -> Tally:
 
 def _picture_tokens(blocks: Sequence[Block], family: str) -> int:
     inside = sum(_picture_tokens(block.content, family) for block in blocks if isinstance(block, ToolResultBlock))
-    return inside + sum(block_tokens(block, family) for block in blocks if isinstance(block, ImageBlock))
+    return inside + sum(
+        block_tokens(block, family) for block in blocks if isinstance(block, ImageBlock | DocumentBlock)
+    )
 
 
 def block_sizes(
@@ -310,7 +312,7 @@ class _Counter:
             block = message.blocks[verdict.block]
             if isinstance(block, ThinkingBlock):
                 thinking += self.size(block, message)
-            elif verdict.reason is not Reason.UNSUPPORTED_INPUT or not isinstance(block, ImageBlock):
+            elif verdict.reason is not Reason.UNSUPPORTED_INPUT or not isinstance(block, ImageBlock | DocumentBlock):
                 other += self.stored_size(block, message)
         for sent in outgoing.messages:
             if not self._counts(sent):

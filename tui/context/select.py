@@ -18,6 +18,7 @@ from tui.context.thinking_language import language_note, prompt_language
 from tui.context.wire_rules import RULES
 from tui.domain.blocks import (
     Block,
+    DocumentBlock,
     ImageBlock,
     OpaqueBlock,
     TextBlock,
@@ -34,6 +35,7 @@ from tui.domain.thinking import ReasoningRules, ThinkingPlan
 from tui.wires.json_text import NotJSON, loads, text
 
 IMAGE_OMITTED = "[image omitted]"
+DOCUMENT_OMITTED = "[document {name} omitted: this model takes no PDF]"
 INTERRUPTED_MARK = " [interrupted]"
 
 
@@ -202,6 +204,8 @@ class _Selection:
                 return _without_invalid_state(stored, at_home=at_home, bare_of_ids=bare_of_ids), Reason.SENT
             case ImageBlock():
                 return self._image(stored, message, at_home=at_home)
+            case DocumentBlock():
+                return self._document(stored)
             case ToolResultBlock():
                 return self._result(stored, message), Reason.SENT
             case _:
@@ -233,6 +237,11 @@ class _Selection:
                 image, provider_state=None
             ), Reason.SENT
         return TextBlock(text=IMAGE_OMITTED), Reason.UNSUPPORTED_INPUT
+
+    def _document(self, document: DocumentBlock) -> tuple[Block, Reason]:
+        if "pdf" in self.send_rules.facts.inputs and self.send_rules.wire.documents:
+            return document, Reason.SENT
+        return TextBlock(text=DOCUMENT_OMITTED.format(name=document.name)), Reason.UNSUPPORTED_INPUT
 
     def _result(self, result: ToolResultBlock, message: Message) -> ToolResultBlock:
         short = self.view.shortened.get((message.id, result.call_id))

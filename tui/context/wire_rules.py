@@ -50,6 +50,8 @@ class WireRules:
     prefill: bool = False
     """The history may end with an assistant message."""
     assistant_images: bool = False
+    documents: bool = True
+    """The format has a place for PDFs."""
     image_urls: bool = True
     result_images: bool = False
     failed_result_images: bool = False
@@ -103,6 +105,7 @@ _OLLAMA = WireRules(
     trailing_thinking=True,
     flatten_without_tools=True,
     image_urls=False,
+    documents=False,
 )
 
 RULES: Mapping[WireName, WireRules] = {

@@ -95,6 +95,20 @@ class ImageBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentBlock:
+    """A PDF that the user attached."""
+
+    data: str
+    """Base64 text."""
+    name: str
+    """File name given by the user; sent, because several documents are told apart by it."""
+    pages: int = 0
+    """0 if they could not be counted."""
+    media_type: str = "application/pdf"
+    kind: Literal["document"] = "document"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultBlock:
     """The output of a tool, or the reason for its failure."""
 
@@ -126,7 +140,7 @@ class OpaqueBlock:
     kind: Literal["opaque"] = "opaque"
 
 
-Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | ImageBlock | OpaqueBlock
+Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | ImageBlock | DocumentBlock | OpaqueBlock
 
 
 _BEGINNINGS = (

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import ClassVar
 
-from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
 from tui.domain.fast_dataclass import dataclass
@@ -44,10 +44,11 @@ class Prompt:
     def label(self) -> str:
         """One line for the queue."""
         text = " ".join(block.text for block in self.blocks if isinstance(block, TextBlock))
-        images = sum(isinstance(block, ImageBlock) for block in self.blocks)
-        if not images:
-            return text
-        return f"{text} [{count(images, 'image')}]".strip()
+        kinds = ((ImageBlock, "image"), (DocumentBlock, "document"))
+        for kind, noun in kinds:
+            if number := sum(isinstance(block, kind) for block in self.blocks):
+                text = f"{text} [{count(number, noun)}]".strip()
+        return text
 
 
 @dataclass(frozen=True, slots=True)

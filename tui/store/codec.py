@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from tui.domain.blocks import (
     Block,
+    DocumentBlock,
     ImageBlock,
     OpaqueBlock,
     ProviderState,
@@ -304,6 +305,11 @@ def _image(found: Json) -> ImageBlock:
     )
 
 
+def _document(found: Json) -> DocumentBlock:
+    pages = number_of(found, "pages")
+    return DocumentBlock(data=text_of(found, "data"), name=text_of(found, "name"), pages=int(pages or 0))
+
+
 def _tool_result(found: Json) -> ToolResultBlock:
     items = found.get("content")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -328,5 +334,6 @@ _READERS: dict[str, Callable[[Json], Block]] = {
     "tool_call": _tool_call,
     "tool_result": _tool_result,
     "image": _image,
+    "document": _document,
     "opaque": _opaque,
 }

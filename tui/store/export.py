@@ -14,6 +14,7 @@ from typing import assert_never
 
 from tui.domain.blocks import (
     Block,
+    DocumentBlock,
     ImageBlock,
     OpaqueBlock,
     TextBlock,
@@ -275,8 +276,8 @@ def _section(block: Block, conceal: Callable[[str], str]) -> _Section | None:
         case ToolResultBlock(name=name):
             label = f"{'Failed' if block.failed else 'Result'}: {_safe(name)}"
             return _Section("tool", label, _safe(conceal(_result_text(block))), code=True)
-        case ImageBlock():
-            return _Section("text", "", f"*({_safe(_picture(block))})*")
+        case ImageBlock() | DocumentBlock():
+            return _Section("text", "", f"*({_safe(_attached(block))})*")
         case OpaqueBlock(label=label):
             return _Section("tool", _safe(label), _safe(conceal(_pretty(block.raw))), code=True)
         case _:
@@ -300,11 +301,13 @@ def _thinking_label(block: ThinkingBlock) -> str:
 
 
 def _result_text(block: ToolResultBlock) -> str:
-    return "\n".join(item.text if isinstance(item, TextBlock) else f"({_picture(item)})" for item in block.content)
+    return "\n".join(item.text if isinstance(item, TextBlock) else f"({_attached(item)})" for item in block.content)
 
 
-def _picture(image: ImageBlock) -> str:
-    return f"picture {image.name}" if image.name else f"picture, {image.media_type}"
+def _attached(block: ImageBlock | DocumentBlock) -> str:
+    if isinstance(block, DocumentBlock):
+        return f"document {block.name}"
+    return f"picture {block.name}" if block.name else f"picture, {block.media_type}"
 
 
 def _pretty(text: str) -> str:

@@ -126,12 +126,12 @@ class UiServices:
         await self._app.editing.take_last_queued()
 
     def attach(self, path: str) -> None:
-        """Attach a file or image as a chip in the composer."""
+        """Attach a file, or the files of a folder or pattern, as chips in the composer."""
 
         async def read_and_insert() -> None:
-            block = await asyncio.to_thread(self._app.services.drafts.read_attachment, path)
+            found = await asyncio.to_thread(self._app.services.drafts.read_attachments, path)
             composer = self._app.chat.composer
-            composer.insert(composer.chips.attach(path.rpartition("/")[2], block) + " ")
+            composer.insert("".join(composer.chips.attach(name, block) + " " for name, block in found))
             composer.focus()
 
         start_work(self._app, lambda: self.run_showing_errors(read_and_insert))

@@ -13,7 +13,15 @@ from pathlib import Path
 from tui.catalog.facts import Quirks
 from tui.cli.user_catalog import print_messages
 from tui.domain.assemble import Assembler, whole_text
-from tui.domain.blocks import Block, OpaqueBlock, ProviderState, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import (
+    Block,
+    DocumentBlock,
+    OpaqueBlock,
+    ProviderState,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
 from tui.domain.errors import ErrorKind, ProviderError, UnknownModel
 from tui.domain.messages import WireName
 from tui.domain.stream import (
@@ -254,7 +262,7 @@ def _provider_states(wire: WireName, blocks: Sequence[Block]) -> Report:
 
 
 def _provider_state_of(block: Block) -> ProviderState | None:
-    if isinstance(block, ToolResultBlock):
+    if isinstance(block, ToolResultBlock | DocumentBlock):
         return None
     if not isinstance(block, OpaqueBlock):
         return block.provider_state

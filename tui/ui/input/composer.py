@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
-from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.format_numbers import count
 from tui.domain.printable import one_line, printable
 
@@ -121,7 +121,7 @@ class AttachmentChips:
             if word in self._texts:
                 pieces.append(self._texts[word])
             elif (block := self._blocks.get(word)) is not None:
-                if isinstance(block, ImageBlock):
+                if isinstance(block, ImageBlock | DocumentBlock):
                     images.append(block)
                 elif isinstance(block, TextBlock):
                     pieces.append(block.text)

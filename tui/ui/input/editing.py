@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from textual.selection import Selection
 
-from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.messages import Role, Turn
 from tui.domain.search_terms import SearchTerms
@@ -62,7 +62,7 @@ class Editing:
     def _put_back(self, blocks: tuple[Block, ...], between: str = "\n") -> None:
         composer = self._app.chat.composer
         text = between.join(block.text for block in blocks if isinstance(block, TextBlock))
-        images = [block for block in blocks if isinstance(block, ImageBlock)]
+        images = [block for block in blocks if isinstance(block, ImageBlock | DocumentBlock)]
         composer.chips.clear()
         chips = " ".join(composer.chips.attach(image.name or "image", image) for image in images)
         composer.put(f"{chips} {composer.chips.recalled(text)}".strip())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.blocks import (
     Block,
+    DocumentBlock,
     ImageBlock,
     OpaqueBlock,
     TextBlock,
@@ -19,7 +20,7 @@ from tui.domain.blocks import (
 from tui.domain.compression import CompressionView
 from tui.domain.cost import cost_of
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.format_numbers import count, duration, input_text, noun, tokens
+from tui.domain.format_numbers import count, duration, file_size, input_text, noun, tokens
 from tui.domain.messages import CRASHED, ENDED_EARLY, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
@@ -285,7 +286,15 @@ def prompt_blocks(message: Message, showing: Showing) -> list[Renderable]:
     """The user's prompt and its pictures."""
     text = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
     pictures = [PromptPicture(block, showing.pictures) for block in message.blocks if isinstance(block, ImageBlock)]
-    return [Prompt(text), *pictures]
+    documents = [document(block) for block in message.blocks if isinstance(block, DocumentBlock)]
+    return [Prompt(text), *documents, *pictures]
+
+
+def document(block: DocumentBlock) -> Caption:
+    """One line for an attached PDF."""
+    pages = f" · {count(block.pages, 'page')}" if block.pages else ""
+    length = len(block.data) * 3 // 4 - block.data[-2:].count("=")
+    return Caption(Run(f"  ▤ {one_line(block.name, 60)}{pages} · {file_size(length)}", "muted"))
 
 
 def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:
@@ -316,7 +325,7 @@ def answer_block(block: Block, results: Results, showing: Showing) -> Renderable
             return Picture(block, showing.pictures)
         case OpaqueBlock(label=label):
             return Caption(Run(f"◇ {one_line(label, 60)}", "muted"), space=0)
-        case ToolResultBlock():
+        case ToolResultBlock() | DocumentBlock():
             return None
 
 

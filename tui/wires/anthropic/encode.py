@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never, cast
 
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
@@ -170,6 +179,8 @@ def _items(block: Block, ids: CallIds) -> Iterator[Item]:
             yield _result(block, ids)
         case ImageBlock():
             yield _image(block)
+        case DocumentBlock():
+            yield _document(block)
         case OpaqueBlock():
             yield from _opaque(block.raw)
         case _:
@@ -231,6 +242,11 @@ def _image(block: ImageBlock) -> Item:
     if block.data is None and block.url is not None:
         return {"type": "image", "source": {"type": "url", "url": block.url}}
     return {"type": "image", "source": {"type": "base64", "media_type": block.media_type, "data": block.data or ""}}
+
+
+def _document(block: DocumentBlock) -> Item:
+    source = {"type": "base64", "media_type": block.media_type, "data": block.data}
+    return {"type": "document", "source": source, "title": block.name}
 
 
 def _opaque(raw: str) -> Iterator[Item]:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import (
     Block,
+    DocumentBlock,
     ImageBlock,
     OpaqueBlock,
     ProviderState,
@@ -137,6 +138,8 @@ def _user_content(run: list[OutgoingMessage], calls: _Calls, quirks: Quirks) -> 
                     placed.append((-1, {"text": block.text}))
             case ImageBlock():
                 placed.append((-1, _image(block)))
+            case DocumentBlock():
+                placed.append((-1, _document(block)))
             case ToolResultBlock():
                 position = calls.answer(block)
                 placed.append((position, _tool_result(block, calls.own_id(position), quirks)))
@@ -169,7 +172,7 @@ def _model_part(block: Block, calls: _Calls) -> Part | None:
             return _call(block, calls)
         case ImageBlock():
             return _image(block)
-        case ToolResultBlock():
+        case ToolResultBlock() | DocumentBlock():
             return None
         case OpaqueBlock():
             whole = _json(block.raw)
@@ -209,6 +212,10 @@ def _image(block: ImageBlock) -> Part:
     return {"inlineData": {"mimeType": block.media_type, "data": block.data or ""}}
 
 
+def _document(block: DocumentBlock) -> Part:
+    return {"inlineData": {"mimeType": block.media_type, "data": block.data}}
+
+
 # signatures
 
 
@@ -223,7 +230,7 @@ def _add_missing_signature(parts: list[Part], literal: str) -> None:
 
 
 def _provider_state(block: Block) -> ProviderState | None:
-    return None if isinstance(block, ToolResultBlock) or block.kind == "opaque" else block.provider_state
+    return None if isinstance(block, ToolResultBlock | DocumentBlock | OpaqueBlock) else block.provider_state
 
 
 def _is_signed(block: Block) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import cast
 
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.cache_marks import cache_control, cache_options, mark_ends, mark_long_steps, steps
@@ -163,21 +163,27 @@ def _spelled(message: OutgoingMessage, quirks: Quirks) -> list[dict[str, object]
     if message.role is Role.ASSISTANT:
         spelled = _assistant(message.blocks, quirks)
         return [*results, spelled] if spelled else results
-    content = _content([block for block in message.blocks if isinstance(block, TextBlock | ImageBlock)])
+    content = _content([block for block in message.blocks if isinstance(block, UserPart)])
     return [*results, {"role": "user", "content": content}] if content else results
 
 
-def _content(blocks: Sequence[TextBlock | ImageBlock]) -> str | list[dict[str, object]]:
+UserPart = TextBlock | ImageBlock | DocumentBlock
+
+
+def _content(blocks: Sequence[UserPart]) -> str | list[dict[str, object]]:
     """Return a plain string if there are no images: some models imitate the structure of the input."""
     texts = [block.text for block in blocks if isinstance(block, TextBlock) and block.text]
-    if not any(isinstance(block, ImageBlock) for block in blocks):
+    if not any(isinstance(block, ImageBlock | DocumentBlock) for block in blocks):
         return "\n\n".join(texts)
     return [part for block in blocks if (part := _part(block))]
 
 
-def _part(block: TextBlock | ImageBlock) -> dict[str, object] | None:
+def _part(block: UserPart) -> dict[str, object] | None:
     if isinstance(block, TextBlock):
         return {"type": "text", "text": block.text} if block.text else None
+    if isinstance(block, DocumentBlock):
+        data = f"data:{block.media_type};base64,{block.data}"
+        return {"type": "file", "file": {"filename": block.name, "file_data": data}}
     url = block.url if block.data is None else f"data:{block.media_type};base64,{block.data}"
     return {"type": "image_url", "image_url": {"url": url}} if url else None
 

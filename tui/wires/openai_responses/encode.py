@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import (
     Block,
+    DocumentBlock,
     ImageBlock,
     OpaqueBlock,
     ProviderState,
@@ -106,16 +107,19 @@ def _items(message: OutgoingMessage, quirks: Quirks) -> Sequence[Item]:
     for block in message.blocks:
         if isinstance(block, ToolResultBlock):
             items.append(_result(block))
-        elif isinstance(block, TextBlock | ImageBlock):
+        elif isinstance(block, TextBlock | ImageBlock | DocumentBlock):
             content.append(_input_part(block))
     if content:
         items.append({"type": "message", "role": "user", "content": content})
     return items
 
 
-def _input_part(block: TextBlock | ImageBlock) -> Item:
+def _input_part(block: TextBlock | ImageBlock | DocumentBlock) -> Item:
     if isinstance(block, TextBlock):
         return {"type": "input_text", "text": block.text}
+    if isinstance(block, DocumentBlock):
+        data = f"data:{block.media_type};base64,{block.data}"
+        return {"type": "input_file", "filename": block.name, "file_data": data}
     url = block.url if block.data is None else f"data:{block.media_type};base64,{block.data}"
     return {"type": "input_image", "image_url": url or "", "detail": "auto"}
 
