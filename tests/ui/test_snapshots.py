@@ -33,7 +33,7 @@ SHEETS = {
     "help": ("/help", "The composer: write"),
     "palette": ("", "Commands"),
     "models": ("/model", "favourites"),
-    "compare": ("/replay openai/gpt-6-sol/high", "With L = 10,000"),
+    "compare": ("/replay openai/gpt-6-sol/high", "2 claude-opus-5 · high ✓"),
 }
 
 
