@@ -165,7 +165,7 @@ def _drawing(chart: _Chart, columns: int, measure: Measure) -> Drawing:
     names = max(measure(task.name) for task in chart.tasks) + 2
     dates = max(len(_dates(task, shape)) for task in chart.tasks)
     left = names + dates + 2
-    room = max(SHORTEST_BAR, min(LONGEST_BAR, columns - left))
+    room = max(SHORTEST_BAR, min(LONGEST_BAR, columns - left - 1))
     span = max((last - first).total_seconds(), 1.0)
     row = 0
     if chart.title:

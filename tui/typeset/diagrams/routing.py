@@ -117,12 +117,7 @@ def set_pins(nets: Sequence[Net], distance: int) -> None:
         pins = [pin for _, pin in wanted]
         for pin, place in zip(pins, _places(wanted, distance), strict=True):
             pin.at = place
-        taken = fixed.get(side, set())
-        item = pins[0].item
-        if item.title_below == side[1]:
-            taken |= {item.at + place for place in item.title}
-        if taken:
-            _avoid(pins, taken)
+        _avoid(pins, fixed.get(side, set()), beside_title=pins[0].item.title_below == side[1])
 
 
 def _places(wanted: Sequence[tuple[float, Pin]], distance: int) -> list[int]:
@@ -136,13 +131,15 @@ def _places(wanted: Sequence[tuple[float, Pin]], distance: int) -> list[int]:
     return places
 
 
-def _avoid(pins: Sequence[Pin], taken: set[int]) -> None:
-    """Move pins away from the places where edges pass the frame of a group."""
+def _avoid(pins: Sequence[Pin], taken: set[int], *, beside_title: bool) -> None:
+    """Move pins away from where edges pass the frame of a group; lines without a mark would be hidden by its title."""
     for pin in pins:
-        free = [place for place in range(pin.item.low, pin.item.high + 1) if place not in taken]
-        apart = [place for place in free if place - 1 not in taken and place + 1 not in taken]
-        wanted = pin.at
-        pin.at = min(apart or free or [wanted], key=lambda place: abs(place - wanted))
+        hidden = {pin.item.at + place for place in pin.item.title} if beside_title and not pin.mark else set[int]()
+        if pin.at in taken | hidden:
+            free = [place for place in range(pin.item.low, pin.item.high + 1) if place not in taken | hidden]
+            apart = [place for place in free if place - 1 not in taken and place + 1 not in taken]
+            wanted = pin.at
+            pin.at = min(apart or free or [wanted], key=lambda place: abs(place - wanted))
         taken.add(pin.at)
 
 

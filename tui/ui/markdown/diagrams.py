@@ -30,6 +30,7 @@ ROLES = {
     "border": ("muted", Look.PLAIN),
     "edge": ("muted", Look.PLAIN),
     "arrow": ("accent", Look.PLAIN),
+    "bar": ("accent", Look.PLAIN),
     "frame": ("muted", Look.PLAIN),
     "frame-title": ("heading", Look.PLAIN),
 }
