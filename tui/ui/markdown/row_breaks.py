@@ -36,10 +36,7 @@ def wrap_code(line: Line, room: int) -> list[Line]:
     rows: list[Line] = []
     at, space = 0, max(SMALLEST, room)
     while at < len(text) or not rows:
-        ahead = text[at : at + 2 * space]
-        if is_unsure(ahead):
-            ahead = text[at : at + LONGEST_CLUSTER * space]
-        limit = at + split_at(ahead, space)
+        limit = at + _fitting(text, at, space)
         cut = _row_end(text, at, limit, line, starts, rest) if limit < len(text) else len(text)
         if cut < limit and is_unsure(text[at : limit + 1]):
             cut = at + cluster_edge(text[at:limit], cut - at)
@@ -47,6 +44,21 @@ def wrap_code(line: Line, room: int) -> list[Line]:
         rows.append([before, *runs] if rows else runs)
         at, space = cut, rest
     return rows
+
+
+def _fitting(text: str, at: int, columns: int) -> int:
+    """The number of characters from here on that fit, looking only as far ahead as is needed to know."""
+    reach = 2 * columns
+    ahead = text[at : at + reach]
+    if not is_unsure(ahead):
+        return split_at(ahead, columns)
+    while True:
+        # What ends within the last cluster's length may be cut by the reach, not by the columns.
+        count = split_at(ahead, columns)
+        if count < len(ahead) - LONGEST_CLUSTER or reach >= LONGEST_CLUSTER * columns or at + reach >= len(text):
+            return count
+        reach *= 2
+        ahead = text[at : at + reach]
 
 
 def cut_row(line: Line, first: int, room: int) -> Line:
