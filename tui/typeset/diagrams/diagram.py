@@ -18,7 +18,7 @@ from tui.typeset.diagrams.source_text import statements
 from tui.typeset.diagrams.states import read_states
 from tui.typeset.drawing import Drawing, Measure
 
-LONGEST = 60_000
+LONGEST = 40_000
 """Characters of a source that is read."""
 
 

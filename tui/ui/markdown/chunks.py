@@ -28,8 +28,8 @@ SOFT_LIMIT = 4_000
 """Characters after which an unbroken chunk is cut: the most that one frame may have to parse again."""
 CODE_LINES = 32
 """Lines of code in one part."""
-DIAGRAM_LIMITS = (2_000, 60_000)
-"""Lines and characters of a diagram; a longer one is code."""
+DIAGRAM_LIMITS = (800, 40_000)
+"""Lines and characters of a diagram. A longer one is code, all of which one frame has to lay out."""
 TABLE_LINES, TABLE_SIZE = 64, 16_000
 """Rows, and characters, of a table in one part."""
 

@@ -71,7 +71,8 @@ class Drawings:
         self._listeners.append(heard)
 
     def forget(self, heard: Callable[[], None]) -> None:
-        self._listeners.remove(heard)
+        if heard in self._listeners:
+            self._listeners.remove(heard)
 
     def _run(self) -> None:
         while True:
