@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -160,6 +161,33 @@ async def test_the_meter_follows_events_and_the_draft() -> None:
         assert "CONTEXT   reported" in screen_text(app)
         await type_in(pilot, "four more words to weigh here")
         await until(pilot, lambda: "101k sent" in screen_text(app) and app.chat.composer.text.endswith("here"))
+
+
+async def test_a_reading_of_the_draft_that_is_older_than_the_reported_one_is_taken_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
+        release = asyncio.Event()
+        measured: list[str] = []
+        fresh = services.chat.meter_with_draft
+
+        async def late(draft: str) -> MeterReading:
+            reading = await fresh(draft)
+            measured.append(draft)
+            if len(measured) == 1:
+                await release.wait()
+            return reading
+
+        monkeypatch.setattr(services.chat, "meter_with_draft", late)
+        await type_in(pilot, "x")
+        await until(pilot, lambda: measured == ["x"])
+        services.chat.publish(MeterChanged(replace(scenes.METER, effective=101_000, certainty=Certainty.REPORTED)))
+        await until(pilot, lambda: "CONTEXT   reported" in screen_text(app))
+        release.set()
+        await until(pilot, lambda: measured == ["x", "x"])
+        await until(pilot, lambda: all(worker.is_finished for worker in app.workers if worker.group == "weigh"))
+        await pilot.pause()
+        assert "CONTEXT   reported" in screen_text(app)
 
 
 async def test_nothing_is_drawn_again_when_nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:

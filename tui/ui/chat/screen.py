@@ -341,6 +341,7 @@ class ChatScreen(Screen[None]):
         self.status.show(status, now)
         self._keys.show_phase(view.phase)
         self.sidebar.show(view)
+        self._input_area.session_reading = view.meter
         self._title_bar.show_title(title_of(view), self.size.width)
         self.edit_mode.show(view)
         self._show_empty(view)
@@ -418,6 +419,9 @@ class ChatScreen(Screen[None]):
 
     @on(InputArea.MeterRead)
     def _meter_read(self, event: InputArea.MeterRead) -> None:
+        if event.before is not self._input_area.session_reading:
+            self._input_area.measure_draft()
+            return
         self.status.change(time.monotonic(), meter=event.reading)
         self.sidebar.show_meter(event.reading)
         if self._services.cache.now() >= self._cache_changes_at:  # a timer is late if the computer slept

@@ -115,6 +115,8 @@ class InputArea(Vertical):
         """The meter with the draft included."""
 
         reading: MeterReading
+        before: MeterReading | None
+        """The session's own reading when the draft was measured. If there is a newer one, this one is out of date."""
 
     def __init__(
         self,
@@ -136,6 +138,8 @@ class InputArea(Vertical):
         """Created when there is first a completion."""
         self._status = status
         self._queued = QueuedPrompts()
+        self.session_reading: MeterReading | None = None
+        """The session's own reading that was drawn last."""
 
     def compose(self) -> ComposeResult:
         yield self._queued
@@ -188,7 +192,7 @@ class InputArea(Vertical):
             self._offer(())
         self._show_cost(text)
         self._draft.keep()
-        self._measure_draft()
+        self.measure_draft()
 
     def on_unmount(self) -> None:
         """Store the draft when the program ends."""
@@ -279,7 +283,9 @@ class InputArea(Vertical):
         )
 
     @work(exclusive=True, group="weigh")
-    async def _measure_draft(self) -> None:
+    async def measure_draft(self) -> None:
+        """Read the meter with the draft."""
+        before = self.session_reading
         text = self._composer.text
         for_the_model = not (text == "/" or is_command(text))
         if not self._services.chat.has_session:
@@ -287,7 +293,7 @@ class InputArea(Vertical):
         reading = await self._services.chat.meter_with_draft(
             self._composer.chips.written_out(text) if for_the_model else ""
         )
-        self.post_message(self.MeterRead(reading))
+        self.post_message(self.MeterRead(reading, before))
 
     @on(Composer.Pressed)
     async def _pressed(self, event: Composer.Pressed) -> None:
