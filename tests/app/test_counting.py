@@ -20,6 +20,11 @@ KEYS = dict.fromkeys(
 COUNTING = {
     "anthropic/claude-opus-5/high": ("/v1/messages/count_tokens", {"input_tokens": 1234}, ("messages", "thinking")),
     "openai/gpt-5.6-sol/high": ("/responses/input_tokens", {"input_tokens": 1234}, ("input", "reasoning")),
+    "llama.cpp/qwen3/16k": (
+        "/chat/completions/input_tokens",
+        {"input_tokens": 1234},
+        ("messages", "reasoning_budget_tokens"),
+    ),
     "google/gemini-3.8-flash/high": (
         "/models/gemini-3.8-flash:countTokens",
         {"totalTokens": 1234},

@@ -44,7 +44,7 @@ def _gemini(encoded: EncodedRequest) -> EncodedRequest:
 
 
 def _chat(encoded: EncodedRequest) -> EncodedRequest:
-    return _without(encoded, "/chat/completions/input_tokens", "stream", "stream_options")
+    return _without(encoded, "/chat/completions/input_tokens", "stream", "stream_options", "max_tokens")
 
 
 COUNTERS = {
