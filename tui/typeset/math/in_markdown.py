@@ -131,14 +131,14 @@ def _reads_as_formula(content: str) -> bool:
     text = COMMAND.sub(" \\\\ ", content)
     if PROSE.search(text) or VARIABLE.search(text) or not any(map(str.isalnum, content)):
         return False
-    if content.lstrip()[:1].isdigit() and not SIGN.search(content):
+    if content.lstrip()[:1].isdecimal() and not SIGN.search(content):
         return re.search(r"[A-Za-z]{3,}|[€£¥]", text) is None
     return True
 
 
 def _may_become_one(content: str) -> bool:
     content = OPEN_ARGUMENT.sub(r"\\", content)
-    if content[0].isspace() or content[0].isdigit():
+    if content[0].isspace() or content[0].isdecimal():
         return SIGN.search(content) is not None and PROSE.search(COMMAND.sub(" \\\\ ", content)) is None
     return _reads_as_formula(content) or not any(map(str.isalnum, content))
 

@@ -37,6 +37,7 @@ ROOTS = {"3": "∛", "4": "∜", "2": "√"}
 NAMED = {("=", "def"): "≝", ("=", "!"): "≟", ("=", "?"): "≟", ("=", "△"): "≜"}
 SUBSCRIPTS = "".join(LOWERED.values())
 ENDS_FRACTION = frozenset((")", *VULGAR.values()))
+FACTORIAL = Symbol("!", "close")
 DIFFERENTIALS = ("d", "∂", "D", "δ", "Δ")
 
 
@@ -107,7 +108,7 @@ def _(node: Row, style: Style) -> str:
 def _follows_closely(text: str, part: str, before: Node | None) -> bool:
     """Whether a fraction follows without a blank: a mixed number, or the argument of a function."""
     is_function = isinstance(before, Symbol) and before.kind == "fn"
-    return (text[-1:].isdigit() and part in VULGAR.values()) or (is_function and part[0] == "(")
+    return (text[-1:].isdecimal() and part in VULGAR.values()) or (is_function and part[0] == "(")
 
 
 def _factor(node: Fraction, text: str, items: Sequence[Node], kinds: Sequence[Sides], at: int) -> str:
@@ -115,7 +116,7 @@ def _factor(node: Fraction, text: str, items: Sequence[Node], kinds: Sequence[Si
     if not node.bar or text in VULGAR.values() or _is_operator(node):
         return text
     after = next((place for place in range(at + 1, len(items)) if not isinstance(items[place], Space)), 0)
-    is_last = not after or kinds[after].left in ("bin", "rel", "punct", "close")
+    is_last = not after or (kinds[after].left in ("bin", "rel", "punct", "close") and items[after] != FACTORIAL)
     is_argument = at > 0 and kinds[at - 1].right == "fn"
     return text if is_last and not is_argument else f"({text})"
 
@@ -165,14 +166,14 @@ def _is_single(node: Node) -> bool:
     if not isinstance(node, Row):
         return _is_product(node)
     items = [item for item in node.items if not isinstance(item, Space)]
-    if all(isinstance(item, Symbol) and (item.text.isdigit() or item.text in ".,") for item in items):
+    if all(isinstance(item, Symbol) and (item.text.isdecimal() or item.text in ".,") for item in items):
         return True
     first, last = items[0], items[-1]
     if last == first == Symbol("|") or (len(items) == 2 and isinstance(last, Symbol) and last.text == "!"):
         return True
     if len(items) != 2 or not isinstance(first, Symbol) or not _is_product(last):
         return False
-    return first.text in DIFFERENTIALS or (isinstance(last, Fence) and last.left == "(")
+    return first.text in DIFFERENTIALS or (first.text.isalpha() and isinstance(last, Fence) and last.left == "(")
 
 
 @flat.register
@@ -198,7 +199,7 @@ def is_one_factor(text: str) -> bool:
 
 def _is_letter_or_number(text: str) -> bool:
     letters = [character for character in text if not combining(character)]
-    return len(letters) == 1 or text.isdigit()
+    return len(letters) == 1 or text.isdecimal()
 
 
 @flat.register

@@ -150,7 +150,8 @@ def _(node: Script, setting: Setting) -> Box:
     if is_integral(node):
         return _integral(node, setting, tall=False)
     body = box(base, setting)
-    if isinstance(base, Row | Fraction | Script) and body.width > 1:
+    is_bare_root = isinstance(base, Root) and body.height == 1 and node.above is not None
+    if is_bare_root or (isinstance(base, Row | Fraction | Script) and body.width > 1):
         body = fenced("(", [body], (), ")")
     is_tall = body.base > 0 and body.depth > 0 and (not isinstance(base, Fence) or _is_tall(base))
     return beside_scripts(body, node, setting, is_tall=is_tall)

@@ -48,7 +48,7 @@ def _(node: Symbol) -> str:
     text = escape(node.text)
     if not text:
         return "<mrow></mrow>"
-    if node.text.isdigit():
+    if node.text.isdecimal():
         return f"<mn>{text}</mn>"
     if node.kind == "fn" or (node.kind == "ord" and node.text.isalpha()):
         return f"<mi>{text}</mi>"
@@ -74,7 +74,7 @@ def _items(items: Sequence[Node]) -> Iterator[str]:
     gaps = blanks(items, Style.TEXT)
     digits = ""
     for number, item in enumerate(items):
-        is_digit = isinstance(item, Symbol) and (item.text.isdigit() or (item.text in ".," and item.kind == "ord"))
+        is_digit = isinstance(item, Symbol) and (item.text.isdecimal() or (item.text in ".," and item.kind == "ord"))
         if isinstance(item, Symbol) and is_digit:
             digits += item.text
             continue

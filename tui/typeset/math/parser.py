@@ -322,8 +322,8 @@ class Parser:
         """Whether a comma separates thousands."""
         before = self._tokens[self._at - 2] if self._at > 1 else ""
         after = self._tokens[self._at : self._at + 4]
-        digits = len(after) >= 3 and all(token.isdigit() for token in after[:3])
-        return before.isdigit() and digits and not (len(after) > 3 and after[3].isdigit())
+        digits = len(after) >= 3 and all(token.isdecimal() for token in after[:3])
+        return before.isdecimal() and digits and not (len(after) > 3 and after[3].isdecimal())
 
     def _command(self, name: str) -> Node | None:
         handler = COMMANDS.get(name)
