@@ -52,6 +52,9 @@ TERMINALS = {
     ],
 }
 WINDOW = (900, 700)
+FEW = 100
+"""Fewer pixels of a colour are words."""
+Cells = Mapping[tuple[int, int], tuple[int, int, int]]
 
 
 def _skip_without(*programs: str) -> None:
@@ -71,7 +74,7 @@ def display() -> Iterator[str]:
     """A display that nobody sees."""
     reading, writing = os.pipe()
     size = "x".join(map(str, WINDOW))
-    command = ["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{size}x24", "-nolisten", "tcp"]
+    command = ["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"]
     server = subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL)
     os.close(writing)
     try:
@@ -95,12 +98,17 @@ def seen(screen: str) -> dict[tuple[int, int], tuple[int, int, int]]:
     return found
 
 
-def is_map(cells: Mapping[tuple[int, int], tuple[int, int, int]]) -> bool:
+def places_of(cells: Cells, colour: tuple[int, int, int]) -> list[tuple[int, int]]:
+    """Where a colour is."""
+    return [place for place, found in cells.items() if found == colour]
+
+
+def is_map(cells: Cells) -> bool:
     """Red left of green and above blue, of one size, without gaps; what is written on the screen may be white too."""
     boxes: dict[tuple[int, int, int], tuple[int, int, int, int]] = {}
     for colour in (RED, GREEN, BLUE):
-        places = [place for place, found in cells.items() if found == colour]
-        if len(places) < 100:
+        places = places_of(cells, colour)
+        if len(places) < FEW:
             return False
         columns, rows = zip(*places, strict=True)
         left, top, right, bottom = boxes[colour] = min(columns), min(rows), max(columns), max(rows)
@@ -136,7 +144,7 @@ def test_a_real_terminal_draws_the_picture_and_keeps_nothing_of_it(tmp_path: Pat
         try:
             until(lambda: is_map(seen(screen)), "the picture")
             os.kill(int(pid.read_text()), signal.SIGTERM)
-            until(lambda: not {RED, GREEN, BLUE} & set(seen(screen).values()), "a screen without it")
+            until(lambda: all(len(places_of(seen(screen), colour)) < FEW for colour in (RED, GREEN, BLUE)), "its end")
         finally:
             terminal.terminate()
             terminal.wait()
