@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.typeset.diagrams.cells import is_equally_wide, words
 from tests.typeset.diagrams.expected import expected_graph
@@ -19,7 +21,7 @@ from tui.typeset.diagrams.classes import read_classes
 from tui.typeset.diagrams.diagram import draw
 from tui.typeset.diagrams.entities import read_entities
 from tui.typeset.diagrams.flowchart import read_flowchart
-from tui.typeset.diagrams.graph import Graph
+from tui.typeset.diagrams.graph import DiagramError, Graph
 from tui.typeset.diagrams.sequence import read_sequence
 from tui.typeset.diagrams.states import read_states
 from tui.ui.markdown.runs import width_of
@@ -42,9 +44,8 @@ def sources(kind: str) -> dict[str, str]:
     return {name: source for name, _, source in (part.partition("\n") for part in text.split("%%== ")[1:])}
 
 
-ALL = [
-    pytest.param(kind, name, source, id=f"{kind}-{name}") for kind in KINDS for name, source in sources(kind).items()
-]
+SOURCES = [(kind, name, source) for kind in KINDS for name, source in sources(kind).items()]
+ALL = [pytest.param(*each, id=f"{each[0]}-{each[1]}") for each in SOURCES]
 
 
 def test_there_are_120_of_them() -> None:
@@ -59,6 +60,21 @@ def test_the_drawings_are_the_ones_that_were_looked_at(kind: str) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(drawn, encoding="utf-8", newline="\n")
     assert drawn == path.read_text(encoding="utf-8")
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_a_damaged_source_is_drawn_or_refused(data: st.DataObject) -> None:
+    source = data.draw(st.sampled_from(SOURCES))[2]
+    other = data.draw(st.sampled_from(SOURCES))[2]
+    at, end = sorted(data.draw(st.integers(0, len(source))) for _ in range(2))
+    begin = data.draw(st.integers(0, len(other)))
+    damaged = source[:at] + other[begin : begin + data.draw(st.integers(0, 20))] + source[min(end, at + 20) :]
+    try:
+        drawing = draw(damaged, data.draw(st.sampled_from([10, 40, 96])), width_of)
+    except DiagramError:
+        return
+    assert is_equally_wide(drawing)
 
 
 @pytest.mark.parametrize("columns", [24, 56, 96, 180])

@@ -62,6 +62,8 @@ BROKEN = (
     "gantt\n  dateFormat YYYY-MM-DD\n  A : 2024-02-02, 2024-02-01",
     "gantt\n  dateFormat YYYY-MM-DD\n  A : after nobody, 3d",
     "gantt\n  A 3d",
+    "gantt\n  dateFormat YYYY-MM-DD-DD\n  A : 2024-01-01, 3d",
+    "gantt\n  dateFormat YYYY-MM-DD\n  A : 2024-01-01, until nobody",
     "gantt\n  dateFormat YYYY-MM-DD\n  A : 2024-01-01, 99999999d",
     "pie",
     'pie\n  "a" : 0',

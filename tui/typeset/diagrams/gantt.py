@@ -86,7 +86,7 @@ class _Reader:
         elif (found := TASK.match(text)) and not IGNORED.match(text):
             try:
                 self._add(label_text(found[1]).replace("\n", " "), [part.strip() for part in found[2].split(",")])
-            except (ValueError, OverflowError) as problem:
+            except (ValueError, KeyError, OverflowError, re.error) as problem:  # re.error: a format with a part twice
                 raise not_understood(statement) from problem
         elif not IGNORED.match(text):
             raise not_understood(statement)

@@ -11,6 +11,8 @@ from tui.typeset.diagrams.graph import DiagramError
 
 COMMENT = re.compile(r"^\s*%%(?!\{).*$")
 COMMENT_AFTER = re.compile(r"\s%%(?!\{).*$")
+OPEN_QUOTE = re.compile(r"\"`(?:(?!`\").)*$")
+"""A text in markdown that its line does not end."""
 DIRECTIVE = re.compile(r"%%\{.*?\}%%", re.DOTALL)
 FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?)\n[ \t]*---[ \t]*(?:\n|\Z)", re.DOTALL)
 TITLE = re.compile(r"^\s*title\s*:\s*(.+?)\s*$", re.MULTILINE)
@@ -42,9 +44,28 @@ def statements(source: str) -> Iterator[Statement]:
         source = "\n" * source[: front.end()].count("\n") + source[front.end() :]
     for pattern in (DIRECTIVE, ACCESSIBILITY):
         source = pattern.sub(lambda found: "\n" * found[0].count("\n"), source)
-    for number, line in enumerate(source.split("\n"), 1):
+    for number, line in _lines(source):
         if not COMMENT.match(line) and line.strip():
             yield Statement(number, COMMENT_AFTER.sub("", line).strip())
+
+
+def _lines(source: str) -> Iterator[Statement]:
+    """The lines; a text in quotes that begins with a backtick goes on to the line that ends it."""
+    begun: list[str] = []
+    first = 0
+    for number, line in enumerate(source.split("\n"), 1):
+        opens = OPEN_QUOTE.search(line) is not None
+        if begun:
+            begun.append(line.strip())
+            if '`"' in line:
+                yield Statement(first, "<br/>".join(begun))
+                begun = []
+        elif opens:
+            begun, first = [line], number
+        else:
+            yield Statement(number, line)
+    if begun:
+        yield Statement(first, "\n".join(begun))
 
 
 def label_text(text: str) -> str:
