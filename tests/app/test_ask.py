@@ -243,6 +243,19 @@ async def test_narrow_screens_show_one_answer_or_pages_of_them(tmp_path: Path) -
             assert words in s.text()
 
 
+async def test_long_answers_scroll_up_and_down_only(tmp_path: Path) -> None:
+    long: list[Step] = [{"say": "text", "text": "\n\n".join(["Some words of a paragraph. " * 3] * 30)}, {"end": True}]
+    scripts: dict[str, Any] = {name: [long] for name in MODELS}
+    async with servers(tmp_path, **scripts), screen(tmp_path, size=(120, 40), **start()) as s:
+        columns = await ask(s, f"{NAMES} Why?")
+        await ended(s, *columns)
+        await s.pilot.press("right", "right", "right")
+        await until(s.pilot, lambda: [column.display for column in columns] == [False, True, True, True])
+        await until(s.pilot, lambda: all(column.transcript.show_vertical_scrollbar for column in columns[1:]))
+        await s.pilot.pause()
+        assert not any(column.transcript.show_horizontal_scrollbar for column in columns[1:])
+
+
 @pytest.mark.parametrize("columns", range(2, 7))
 def test_the_focused_column_is_always_visible(columns: int) -> None:
     for width in (60, 80, 100, 120, 160, 200, 300):
