@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -141,6 +141,61 @@ async def test_the_editor_stops_a_turn_and_what_arrived_is_kept(tmp_path: Path) 
         ).stop_reason == "end_turn"
 
 
+async def test_a_cancel_right_after_the_prompt_stops_it(tmp_path: Path) -> None:
+    with ScriptedModel(["Later."]) as model:
+        _configured(tmp_path, model.config("openai-chat"))
+        async with editor(tmp_path) as (_, agent):
+            opened = await agent.new_session(cwd=str(tmp_path))
+            async with asyncio.TaskGroup() as group:
+                prompt: list[Any] = [text_block("go")]
+                running = group.create_task(agent.prompt(session_id=opened.session_id, prompt=prompt))
+                second = group.create_task(_refusal(agent.prompt(session_id=opened.session_id, prompt=prompt)))
+                group.create_task(agent.cancel(session_id=opened.session_id))
+            assert running.result().stop_reason == "cancelled"
+            assert "A prompt is running" in second.result()
+            await agent.cancel(session_id=opened.session_id)
+            await agent.cancel(session_id="unknown")
+            model.steps[:] = ["Now."]
+            assert (await agent.prompt(session_id=opened.session_id, prompt=prompt)).stop_reason == "end_turn"
+
+
+async def _refusal(request: Awaitable[object]) -> str:
+    with pytest.raises(RequestError) as caught:
+        await request
+    return str(caught.value)
+
+
+async def test_an_editor_that_cannot_ask_has_said_no(tmp_path: Path) -> None:
+    def refuse(options: list[schema.PermissionOption]) -> str:
+        raise RequestError.method_not_found("session/request_permission")
+
+    with ScriptedModel([[("shell", {"command": "touch made"})], "done", "again"]) as model:
+        _configured(tmp_path, model.config("openai-chat"))
+        async with editor(tmp_path) as (mine, agent):
+            mine.answer = refuse
+            opened = await agent.new_session(cwd=str(tmp_path))
+            for _ in range(2):
+                ended = await agent.prompt(session_id=opened.session_id, prompt=[text_block("go")])
+                assert ended.stop_reason == "end_turn"
+    assert [update.status for update in mine.of("tool_call_update")][-1] == "failed"
+    assert not (tmp_path / "made").exists()
+
+
+async def test_a_session_that_is_loaded_twice_at_once_is_one(tmp_path: Path) -> None:
+    async with editor(tmp_path, "-m", "demo/fast") as (_, agent):
+        opened = await agent.new_session(cwd=str(tmp_path))
+        await agent.prompt(session_id=opened.session_id, prompt=[text_block("Hello")])
+    async with editor(tmp_path, "-m", "demo/fast") as (_, agent):
+        async with asyncio.TaskGroup() as group:
+            for _ in range(2):
+                group.create_task(agent.load_session(cwd=str(tmp_path), session_id=opened.session_id))
+        assert (
+            await agent.prompt(session_id=opened.session_id, prompt=[text_block("Hello")])
+        ).stop_reason == "end_turn"
+        with pytest.raises(RequestError, match="The session is open in"):
+            await agent.load_session(cwd="/", session_id=opened.session_id)
+
+
 async def test_a_stored_session_is_loaded_with_its_history(tmp_path: Path) -> None:
     with ScriptedModel([[("list_dir", {"path": "."})], "Nothing there.", "Still nothing."]) as model:
         _configured(tmp_path, model.config("anthropic"))
@@ -255,6 +310,16 @@ def test_a_client_that_goes_away_ends_the_program(tmp_path: Path) -> None:
         "ponder",
         True,
     )
+
+
+def test_lines_that_are_no_messages_are_answered_and_the_agent_goes_on(tmp_path: Path) -> None:
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 0}}).encode()
+    said = b"\n".join((b"no json", b"[1]", b"null", b"\xff", b"[" * 100_000, b"", hello, b""))
+    command = [sys.executable, "-m", "tui", "acp", "-m", "demo/fast"]
+    done = prefork.run(command, said=said, env=prefork.surroundings(PONDER_HOME=str(tmp_path)), timeout=PATIENCE_S)
+    *refused, reply = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["error"]["code"] for row in refused] == [-32700, -32600, -32600, -32700, -32700]
+    assert (reply["result"]["protocolVersion"], done.returncode, done.stderr) == (1, 0, b"")
 
 
 def test_without_the_package_it_says_what_to_install(

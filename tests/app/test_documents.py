@@ -14,7 +14,7 @@ from tests.app.screen_stage import screen
 from tests.app.stage import House, config, house
 from tests.patience import PATIENCE_S
 from tests.ui.stage import type_in, until
-from tui.app.attachments import MAX_DOCUMENT, read_attachment, read_attachments
+from tui.app.attachments import MAX_DOCUMENT, MOST_SEEN, read_attachment, read_attachments
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.messages import Message, Role, Turn
@@ -43,14 +43,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_pdf_is_read_with_its_pages(folder: Path) -> None:
-    assert read_attachment(folder, "report.pdf") == REPORT
+    assert read_attachment(folder / "report.pdf") == REPORT
     (folder / "odd.PDF").write_bytes(b"\x00no pdf")
     with pytest.raises(UsageError, match=r"`odd.PDF` is not a PDF, although its name says so"):
-        read_attachment(folder, "odd.PDF")
+        read_attachment(folder / "odd.PDF")
     with (folder / "large.pdf").open("wb") as file:
         file.truncate(MAX_DOCUMENT + 1)
     with pytest.raises(UsageError, match="too large to attach"):
-        read_attachment(folder, "large.pdf")
+        read_attachment(folder / "large.pdf")
 
 
 SENT = {
@@ -203,7 +203,7 @@ def test_nothing_found_is_told(tree: Path, name: str, said: str) -> None:
 def test_too_much_is_refused(tree: Path) -> None:
     for number in range(60):
         (tree / "src" / f"{number}.py").write_text("x\n")
-    with pytest.raises(UsageError, match=r"too much to attach \(64 files\)"):
+    with pytest.raises(UsageError, match=r"has too much to attach"):
         read_attachments(tree, "src")
 
 
@@ -217,3 +217,49 @@ async def test_a_pattern_becomes_chips(tree: Path) -> None:
         s.app.ui_services.attach("src/**/*.py")
         await until(s.pilot, lambda: "b.py" in s.app.chat.composer.text)
         assert "src/a.py" in s.app.chat.composer.text
+
+
+def test_a_folder_of_many_files_is_refused_before_they_are_read(tmp_path: Path) -> None:
+    for number in range(MOST_SEEN + 1):
+        (tmp_path / f"{number}.bin").write_bytes(b"\0")
+    with pytest.raises(UsageError, match="has too much to attach"):
+        read_attachments(tmp_path, ".")
+
+
+@pytest.mark.parametrize("named", ["src", "src/*", "**/*.txt"])
+def test_links_that_lead_out_of_a_folder_are_left_out(tmp_path: Path, named: str) -> None:
+    """They were made by whoever made the folder, and the user did not name them."""
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text("secret", "utf-8")
+    (project / "src" / "code.txt").write_text("code", "utf-8")
+    (project / "src" / "out.txt").symlink_to(tmp_path / "secret.txt")
+    (project / "src" / "loop.txt").symlink_to("loop.txt")
+    assert [name for name, _ in read_attachments(project, named)] == ["src/code.txt"]
+    assert read_attachments(project, "src/out.txt")[0][0] == "out.txt"
+
+
+def test_a_folder_whose_name_looks_like_a_pattern_is_that_folder(tmp_path: Path) -> None:
+    for name, text in (("[id]", "right"), ("i", "wrong")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "page.txt").write_text(text, "utf-8")
+    right = TextBlock(text='<file name="page.txt">\nright\n</file>')
+    assert read_attachments(tmp_path / "[id]", "*.txt") == (("page.txt", right),)
+    [(name, block)] = read_attachments(tmp_path, "[id]/*.txt")
+    assert (name, block) == ("[id]/page.txt", TextBlock(text='<file name="[id]/page.txt">\nright\n</file>'))
+
+
+def test_quotes_and_blanks_in_names_are_part_of_them(tmp_path: Path) -> None:
+    for name in ("it", "it'", "it "):
+        (tmp_path / name).write_text(f"({name})", "utf-8")
+    texts = [block.text for _, block in read_attachments(tmp_path, ".") if isinstance(block, TextBlock)]
+    assert [text.splitlines()[1] for text in texts] == ["(it)", "(it )", "(it')"]
+    assert read_attachments(tmp_path, "it'")[0][0] == "it'"
+    assert read_attachments(tmp_path, "'it'")[0][0] == "it"
+
+
+@pytest.mark.parametrize(("name", "said"), [("src/**b", "is not a pattern"), ("a" * 5000, "cannot be read")])
+def test_a_name_that_cannot_be_is_told(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "src").mkdir()
+    with pytest.raises(UsageError, match=said):
+        read_attachments(tmp_path, name)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.app.stage import house
 from tests.patience import PATIENCE_S
-from tui.app.attachments import MAX_TEXT, complete_path, read_attachment
+from tui.app.attachments import MAX_TEXT, complete_path, read_attachment, read_attachments
 from tui.app.user_state import MOST_PROMPTS, MOST_RECENT, UserState
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.domain.errors import UsageError
@@ -27,10 +27,10 @@ PIXEL = base64.b64decode(
 def test_text_comes_as_a_named_file_and_a_picture_as_a_picture(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# Hello")
     (tmp_path / "dot.PNG").write_bytes(PIXEL)
-    assert read_attachment(tmp_path, "notes.md") == TextBlock(text='<file name="notes.md">\n# Hello\n</file>')
-    assert read_attachment(tmp_path, f' "{tmp_path / "dot.PNG"}" ') == ImageBlock(
-        media_type="image/png", data=base64.b64encode(PIXEL).decode(), name="dot.PNG"
-    )
+    assert read_attachment(tmp_path / "notes.md") == TextBlock(text='<file name="notes.md">\n# Hello\n</file>')
+    [(name, block)] = read_attachments(tmp_path, f' "{tmp_path / "dot.PNG"}" ')
+    assert name == "dot.PNG"
+    assert block == ImageBlock(media_type="image/png", data=base64.b64encode(PIXEL).decode(), name="dot.PNG")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_picture_is_what_it_begins_with_whatever_it_is_called(
     tmp_path: Path, name: str, content: bytes, media_type: str
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    block = read_attachment(tmp_path, name)
+    block = read_attachment(tmp_path / name)
     assert isinstance(block, ImageBlock)
     assert block.media_type == media_type
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_attached_is_said(tmp_path: Path, name: str, content: byt
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=why):
-        read_attachment(tmp_path, name)
+        read_attachment(tmp_path / name)
 
 
 def test_paths_complete_by_their_beginning_first_then_by_what_they_hold(tmp_path: Path) -> None:

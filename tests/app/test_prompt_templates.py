@@ -122,6 +122,26 @@ def test_a_template_of_a_project_that_is_a_link_to_elsewhere_is_not_read(tmp_pat
     )
 
 
+def test_the_file_that_was_checked_is_the_one_that_is_attached(tmp_path: Path) -> None:
+    """A repository can hold a file whose name differs by a quote from a link to elsewhere."""
+    (tmp_path / "secret.txt").write_text("secret", "utf-8")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "notes").symlink_to(tmp_path / "secret.txt")
+    (project / "notes'").write_text("harmless", "utf-8")
+    (project / "named").symlink_to("notes'")
+    file, _ = template_blocks(PromptTemplate(name="x", text="Look at @named", project=project), "", project)
+    assert file == TextBlock(text='<file name="notes\'">\nharmless\n</file>')
+
+
+def test_a_template_of_a_project_that_leads_to_itself_is_told(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "project" / ".ponder" / "prompts", fine="Fine.")
+    (folder / "loop.md").symlink_to("loop.md")
+    found = _read(tmp_path / "prompts", tmp_path / "project")
+    assert (list(found.by_name), len(found.problems)) == (["fine"], 1)
+    assert found.problems[0].startswith("The prompt `loop.md` of the project cannot be read:")
+
+
 async def test_a_template_is_a_command_of_the_running_program(tmp_path: Path) -> None:
     _write(tmp_path / "config" / "prompts", review=REVIEW.replace("demo/chat", "demo/fast"), shout="Shout: $ARGUMENTS!")
     async with screen(tmp_path) as s:

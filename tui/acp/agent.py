@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,16 @@ class PonderAgent:
     def __init__(self, open_session: OpenEditorSession) -> None:
         self._open = open_session
         self._sessions: dict[str, EditorSession] = {}
+        self._opening = asyncio.Lock()
         self._client: Client | None = None
 
     def on_connect(self, conn: Client) -> None:
         """Remember the connection to the editor."""
         self._client = conn
 
-    async def initialize(self, protocol_version: int, **_: Any) -> schema.InitializeResponse:
+    async def initialize(self, **_: Any) -> schema.InitializeResponse:
         return schema.InitializeResponse(
-            protocol_version=min(protocol_version, PROTOCOL_VERSION),
+            protocol_version=PROTOCOL_VERSION,  # the only one, whatever the editor asked for
             agent_info=schema.Implementation(name="ponder", title="ponder", version=__version__),
             agent_capabilities=schema.AgentCapabilities(
                 load_session=True,
@@ -65,7 +67,8 @@ class PonderAgent:
             raise as_request_error(error) from None
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        await self._session(session_id).cancel()
+        if session_id in self._sessions:
+            await self._sessions[session_id].cancel()
 
     async def set_config_option(
         self,
@@ -94,14 +97,19 @@ class PonderAgent:
         """Nothing is known that an editor could tell."""
 
     async def _opened(self, cwd: str, mcp_servers: Sequence[McpServer] | None, stored: str | None) -> EditorSession:
-        if stored in self._sessions:
-            return self._sessions[stored]
-        try:
-            session = await self._open(Path(cwd), server_tables(mcp_servers or ()), stored)
-        except PonderError as error:
-            raise as_request_error(error) from None
-        self._sessions[session.id] = session
-        return session
+        async with self._opening:  # two requests for a stored session get the same one
+            folder = Path(cwd)
+            if stored in self._sessions:
+                session = self._sessions[stored]
+                if session.folder != folder:
+                    raise RequestError(-32602, f"The session is open in {session.folder}.")
+                return session
+            try:
+                session = await self._open(folder, server_tables(mcp_servers or ()), stored)
+            except PonderError as error:
+                raise as_request_error(error) from None
+            self._sessions[session.id] = session
+            return session
 
     def _session(self, session_id: str) -> EditorSession:
         if session_id not in self._sessions:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from acp import schema
+from acp import RequestError, schema
 from acp.interfaces import Client
+from pydantic import ValidationError
 
 from tui.acp.prompt_blocks import ContentBlock, prompt_blocks
 from tui.acp.updates import TOOL_KINDS, Update, Updates, replayed
 from tui.app.services import AppServices
 from tui.bus import Subscription
 from tui.catalog.model_spec import require_asked
+from tui.domain.blocks import Block
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import ApprovalAsked, Stamped, TurnFailed, TurnFinished
 from tui.domain.messages import Role, Turn
@@ -32,31 +35,45 @@ class EditorSession:
     def __init__(self, services: AppServices, folder: Path, end: Callable[[], Awaitable[None]]) -> None:
         self.id = services.chat.session_id
         self._services = services
-        self._folder = folder
+        self.folder = folder
         self._end = end
         self._running = False
+        self._cancelled = asyncio.Event()
 
     async def prompt(self, content: Sequence[ContentBlock], client: Client) -> schema.PromptResponse:
         """Send a prompt and report what happens until the turn has ended."""
         if self._running:
             raise UsageError("A prompt is running in this session.")
-        blocks = await asyncio.to_thread(prompt_blocks, content, self._folder)
-        self._services.drafts.refuse_documents(blocks)
         self._running = True
+        self._cancelled.clear()
+        try:
+            blocks = await asyncio.to_thread(prompt_blocks, content)
+            self._services.drafts.refuse_documents(blocks)
+            ended = await self._sent(blocks, client)
+        finally:
+            self._running = False
+        if isinstance(ended, TurnFailed):
+            raise ended.error
+        return schema.PromptResponse(stop_reason="cancelled" if ended is None else _stop_reason(ended))
+
+    async def _sent(self, blocks: tuple[Block, ...], client: Client) -> TurnFinished | TurnFailed | None:
+        """Send the prompt and follow its turn; None if it was cancelled before it was sent."""
+        if self._cancelled.is_set():
+            return None
         _, subscription = self._services.chat.attach()
         try:
             await self._services.chat.submit(blocks)
-            ended = await self._followed(subscription, client)
+            if self._cancelled.is_set():  # meanwhile, when there was no turn to stop
+                await self._services.chat.cancel()
+            return await self._followed(subscription, client)
         finally:
-            self._running = False
             subscription.close()
-        if isinstance(ended, TurnFailed):
-            raise ended.error
-        return schema.PromptResponse(stop_reason=_stop_reason(ended))
 
     async def cancel(self) -> None:
-        """Stop the running turn."""
-        await self._services.chat.cancel()
+        """Stop the running turn, or the prompt that is about to become one."""
+        self._cancelled.set()
+        if self._running:
+            await self._services.chat.cancel()
 
     async def choose(self, option: str, value: str) -> None:
         """Choose a model or a level."""
@@ -126,7 +143,7 @@ class EditorSession:
         raise PonderError("The session has ended.")
 
     async def _ask(self, asked: ApprovalAsked, client: Client) -> None:
-        """Ask the user of the editor. No answer is a no."""
+        """Ask the user of the editor. No answer is a no, and neither is one that cannot be understood a yes."""
         text = "\n\n".join(filter(None, (asked.note, asked.detail)))
         call = schema.ToolCallUpdate(
             tool_call_id=asked.call_id,
@@ -140,9 +157,11 @@ class EditorSession:
             ],
         )
         options = permission_options(asked)
-        reply = await client.request_permission(self.id, call, options)
-        chosen = reply.outcome.option_id if isinstance(reply.outcome, schema.AllowedOutcome) else "no"
-        answer = chosen if chosen in {option.option_id for option in options} else "no"
+        answer = "no"
+        with contextlib.suppress(RequestError, ValidationError, ConnectionError):
+            reply = await client.request_permission(self.id, call, options)
+            if isinstance(reply.outcome, schema.AllowedOutcome) and reply.outcome.option_id in _ids(options):
+                answer = reply.outcome.option_id
         await self._services.chat.answer_approval(asked.call_id, answer)
 
 
@@ -165,6 +184,10 @@ def permission_options(asked: ApprovalAsked) -> list[schema.PermissionOption]:
         *always,
         schema.PermissionOption(option_id="no", name="No", kind="reject_once"),
     ]
+
+
+def _ids(options: Sequence[schema.PermissionOption]) -> set[str]:
+    return {option.option_id for option in options}
 
 
 def _stop_reason(ended: TurnFinished) -> schema.StopReason:

@@ -23,12 +23,12 @@ ContentBlock = (
 )
 
 
-def prompt_blocks(content: Sequence[ContentBlock], folder: Path) -> tuple[Block, ...]:
+def prompt_blocks(content: Sequence[ContentBlock]) -> tuple[Block, ...]:
     """The blocks; files that are named by a link are read. Raises UsageError for what cannot be sent. Blocking."""
-    return tuple(block for part in content for block in _blocks(part, folder))
+    return tuple(block for part in content for block in _blocks(part))
 
 
-def _blocks(part: ContentBlock, folder: Path) -> Iterator[Block]:
+def _blocks(part: ContentBlock) -> Iterator[Block]:
     match part:
         case schema.TextContentBlock():
             if part.text:
@@ -38,7 +38,7 @@ def _blocks(part: ContentBlock, folder: Path) -> Iterator[Block]:
         case schema.AudioContentBlock():
             raise UsageError("Sound cannot be sent.")
         case schema.ResourceContentBlock():
-            yield _linked(part, folder)
+            yield _linked(part)
         case schema.EmbeddedResourceContentBlock():
             yield _embedded(part)
 
@@ -53,12 +53,12 @@ def _picture(data: str, name: str) -> ImageBlock:
     return ImageBlock(media_type=found, data=data, name=name.rpartition("/")[2] or None)
 
 
-def _linked(part: schema.ResourceContentBlock, folder: Path) -> Block:
+def _linked(part: schema.ResourceContentBlock) -> Block:
     """The content of a file; other addresses stay links, because nothing is fetched without a question."""
     path = _file_path(part.uri)
     if path is None:
         return TextBlock(text=f"[{part.name}]({part.uri})")
-    return read_attachment(folder, str(path))
+    return read_attachment(path)
 
 
 def _embedded(part: schema.EmbeddedResourceContentBlock) -> Block:

@@ -6,6 +6,7 @@ import base64
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from tui.catalog.facts import ModelFacts
@@ -21,6 +22,8 @@ MAX_DOCUMENT = 20_000_000
 """The largest request that all providers take is 32 MB, and base64 adds a third."""
 MOST_FILES = 50
 """Files that one folder or pattern may bring."""
+MOST_SEEN = 10 * MOST_FILES
+"""Files that are looked at for them."""
 _PAGE = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
 _GLOB = re.compile(r"[*?\[]")
 MOST_PATHS = 60
@@ -30,26 +33,33 @@ SKIPPED = {".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pyte
 def read_attachments(folder: Path, name: str) -> tuple[tuple[str, Block], ...]:
     """Read a file, or the files of a folder or pattern, with their names; raises UsageError.
 
-    A folder or pattern leaves out hidden files, the folders that completion leaves out, and what is neither text,
-    picture nor PDF: the user did not name those one by one.
+    A folder or pattern leaves out hidden files, the folders that completion leaves out, links that lead out of the
+    folder, and what is neither text, picture nor PDF: the user did not name those one by one.
     """
-    path = with_home(Path(name.strip().strip("\"'")))
-    path = path if path.is_absolute() else folder / path
     try:
+        path = _typed_path(folder, name)
         if path.is_dir():
-            found: Iterable[Path] = sorted(_below(path))
+            base, found = path, _below(path)
         elif _GLOB.search(name) and not path.exists():
-            found = sorted(_matches(path))
+            base, found = _matches(path)
         else:
-            return ((path.name, read_attachment(folder, name)),)
-        blocks = list(_readable(folder, found))
+            if not path.exists():
+                raise UsageError(f"`{name}` is not a file.")
+            return ((path.name, read_attachment(path)),)
+        blocks = tuple(_readable(folder, base, found))
     except OSError as error:
         raise UsageError(f"`{name}` cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise UsageError(f"`{name}` is not a pattern: {error}.") from None
     if not blocks:
         raise UsageError(f"`{name}` has no file that can be attached.")
-    if len(blocks) > MOST_FILES or sum(_length(block) for _, block in blocks) > MAX_PICTURE:
-        raise UsageError(f"`{name}` is too much to attach ({count(len(blocks), 'file')}).", advice="Name fewer files.")
-    return tuple(blocks)
+    return blocks
+
+
+def _typed_path(folder: Path, name: str) -> Path:
+    """The path that a user typed or dropped, perhaps with quotes around it."""
+    exact = folder / with_home(Path(name))
+    return exact if name and exact.exists() else folder / with_home(Path(name.strip().strip("\"'")))
 
 
 def refuse_documents(blocks: Iterable[Block], facts: ModelFacts) -> None:
@@ -64,16 +74,21 @@ def refuse_documents(blocks: Iterable[Block], facts: ModelFacts) -> None:
             )
 
 
-def _matches(pattern: Path) -> Iterator[Path]:
-    fixed = next(number for number, part in enumerate(pattern.parts) if _GLOB.search(part))
-    named = set(pattern.parts)
-    all_hidden = any(part.startswith(".") for part in pattern.parts[fixed:])
-    for match in Path(*pattern.parts[:fixed]).glob(str(Path(*pattern.parts[fixed:]))):
-        # A hidden file, or one in a folder of no interest, is meant only if the pattern says so.
-        others = [part for part in match.parts if part not in named]
-        hidden = any(part in SKIPPED or (part.startswith(".") and not all_hidden) for part in others)
-        if not hidden and match.is_file():
-            yield match
+def _matches(pattern: Path) -> tuple[Path, Iterator[Path]]:
+    """The folder in which the pattern begins, and the files that it means. `[id]` can be the name of a folder."""
+    base = next(parent for parent in pattern.parents if not _GLOB.search(str(parent)) or parent.is_dir())
+    wanted = pattern.relative_to(base)
+    all_hidden = any(part.startswith(".") for part in wanted.parts)
+
+    def matches() -> Iterator[Path]:
+        for match in base.glob(str(wanted)):
+            # A hidden file, or one in a folder of no interest, is meant only if the pattern says so.
+            others = [part for part in match.relative_to(base).parts if part not in wanted.parts]
+            hidden = any(part in SKIPPED or (part.startswith(".") and not all_hidden) for part in others)
+            if not hidden and match.is_file():
+                yield match
+
+    return base, matches()
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -82,18 +97,33 @@ def _below(folder: Path) -> Iterator[Path]:
         yield from (Path(base) / name for name in names if not name.startswith("."))
 
 
-def _readable(folder: Path, paths: Iterable[Path]) -> Iterator[tuple[str, Block]]:
-    for number, path in enumerate(paths):
-        if number > 10 * MOST_FILES:
-            raise UsageError("There are too many files to attach.", advice="Name fewer files.")
-        try:
-            block = read_attachment(folder, str(path))
-        except UsageError:
+def _readable(folder: Path, base: Path, found: Iterable[Path]) -> Iterator[tuple[str, Block]]:
+    """The files that can be attached, in order of their names."""
+    paths = sorted(islice(found, MOST_SEEN + 1))
+    too_much = UsageError(f"`{base}` has too much to attach.", advice=f"Name fewer files (at most {MOST_FILES}).")
+    if len(paths) > MOST_SEEN:
+        raise too_much
+    number = length = 0
+    inside = base.resolve()
+    for path in paths:
+        if not _leads_into(path, inside):
             continue
         shown = str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name
-        if isinstance(block, TextBlock):
-            block = TextBlock(text=block.text.replace(f'<file name="{path.name}">', f'<file name="{shown}">', 1))
+        try:
+            block = read_attachment(path, shown)
+        except UsageError:
+            continue
+        number, length = number + 1, length + _length(block)
+        if number > MOST_FILES or length > MAX_PICTURE:
+            raise too_much
         yield shown, block
+
+
+def _leads_into(path: Path, folder: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(folder)
+    except (OSError, RuntimeError):  # a link that leads to itself
+        return False
 
 
 def _length(block: Block) -> int:
@@ -106,13 +136,14 @@ def _length(block: Block) -> int:
             return 0
 
 
-def read_attachment(folder: Path, name: str) -> Block:
-    """Read a text file, picture or PDF as a block; raises UsageError for other files."""
-    path = with_home(Path(name.strip().strip("\"'")))
-    path = path if path.is_absolute() else folder / path
+def read_attachment(path: Path, shown: str = "") -> Block:
+    """Read a text file, picture or PDF as a block; raises UsageError for other files.
+
+    ``shown`` is the name of a text that the model is told.
+    """
     try:
         if not path.is_file():
-            raise UsageError(f"`{name}` is not a file.")
+            raise UsageError(f"`{shown or path}` is not a file.")
         size = path.stat().st_size
         is_picture = path.suffix.lower() in PICTURES
         is_document = path.suffix.lower() == ".pdf"
@@ -121,7 +152,7 @@ def read_attachment(folder: Path, name: str) -> Block:
             raise UsageError(f"`{path.name}` is too large to attach ({count(size, 'byte')}).")
         data = read_user_file(path, limit) or b""
     except OSError as error:
-        raise UsageError(f"`{name}` cannot be read: {error.strerror}.") from None
+        raise UsageError(f"`{shown or path}` cannot be read: {error.strerror}.") from None
     media = picture_type(data)
     if is_picture and media is None:
         raise UsageError(f"`{path.name}` is not a PNG, JPEG, GIF or WebP picture, although its name says so.")
@@ -132,7 +163,7 @@ def read_attachment(folder: Path, name: str) -> Block:
     if b"\0" in data[:8192]:
         raise UsageError(f"`{path.name}` is neither text nor a picture.")
     text = data.decode("utf-8", "replace")
-    return TextBlock(text=f'<file name="{path.name}">\n{text}\n</file>')
+    return TextBlock(text=f'<file name="{shown or path.name}">\n{text}\n</file>')
 
 
 def _document(data: bytes, name: str) -> DocumentBlock:

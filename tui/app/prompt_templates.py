@@ -99,7 +99,7 @@ def _files(folder: Path | None, problems: list[str]) -> list[Path]:
 
 
 def _read(path: Path, name: str, project: Path | None) -> PromptTemplate:
-    if project is not None and not path.resolve().is_relative_to(project):
+    if project is not None and not _is_in(path, project):
         raise OSError(0, "it leads out of the project")
     text = read_user_text(path, LARGEST) or ""
     head: Mapping[str, str] = {}
@@ -114,6 +114,13 @@ def _read(path: Path, name: str, project: Path | None) -> PromptTemplate:
         level=one_line(head.get("level", ""), 20),
         project=project,
     )
+
+
+def _is_in(path: Path, project: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(project)
+    except RuntimeError:
+        return False  # a link to itself leads nowhere
 
 
 def _entries(front: str) -> Iterator[tuple[str, str]]:
@@ -159,7 +166,7 @@ def template_blocks(template: PromptTemplate, arguments: str, folder: Path) -> t
         raise UsageError(f"The prompt `/{template.name}` is empty.")
     names = list(dict.fromkeys(_FILE.findall(template.text)))
     files = [_named_file(template, name, folder) for name in names[:MOST_FILES]]
-    return (*(read_attachment(folder, str(file)) for file in files if file is not None), TextBlock(text=text))
+    return (*(read_attachment(file) for file in files if file is not None), TextBlock(text=text))
 
 
 def _named_file(template: PromptTemplate, name: str, folder: Path) -> Path | None:

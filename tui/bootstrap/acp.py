@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from acp import Agent, run_agent
+from acp import Agent, run_agent, stdio_streams
 
 from tui.acp.agent import PonderAgent
 from tui.acp.editor_session import EditorSession
+from tui.acp.message_lines import LONGEST, MessageLines
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_listed_spec
 from tui.app.private_sessions import StorageWithPrivate
@@ -34,12 +35,19 @@ def serve_editor(environment: Mapping[str, str], options: LaunchOptions) -> int:
 
 async def _serve(environment: Mapping[str, str], options: LaunchOptions) -> None:
     async def open_session(folder: Path, servers: Mapping[str, object], stored: str | None) -> EditorSession:
-        return await asyncio.to_thread(_opened, environment, options, folder, servers, stored)
+        loop = asyncio.get_running_loop()
+        opening = loop.run_in_executor(None, _opened, environment, options, folder, servers, stored)
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:  # the editor went away meanwhile
+            await (await opening).close()
+            raise
 
     agent = PonderAgent(open_session)
     try:
         # A method of the protocol that it does not have is answered as such; the type demands them all.
-        await run_agent(cast("Agent", agent))
+        reader, writer = await stdio_streams(limit=LONGEST)
+        await run_agent(cast("Agent", agent), MessageLines(reader, writer))
     finally:
         await agent.close()
 

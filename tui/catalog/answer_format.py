@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
 
 from tui.catalog.facts import Quirks
 from tui.domain.messages import WireName
@@ -160,14 +159,14 @@ def _closed(part: object, depth: int) -> dict[str, object]:
         closed["items"] = _closed(part["items"], depth + 1)
     for keyword, theirs in (("anyOf", "anyOf"), ("oneOf", "anyOf"), ("allOf", "allOf")):
         if keyword in part:
-            closed[theirs] = [_closed(variant, depth + 1) for variant in cast("list[object]", part[keyword])]
+            closed[theirs] = _closed_variants(part[keyword], depth)
     return closed
 
 
 def _is_taken(keyword: str, value: object) -> bool:
     """Whether Claude takes a keyword with this value as it is."""
     if keyword == "format":
-        return value in _FORMATS
+        return isinstance(value, str) and value in _FORMATS
     return value in (0, 1) if keyword == "minItems" else keyword in _CLOSED_KEYWORDS
 
 
@@ -182,6 +181,12 @@ def _closed_table(table: object, depth: int) -> dict[str, object]:
     if not isinstance(table, Mapping):
         raise _NotExpressible
     return {str(name): _closed(inner, depth + 1) for name, inner in table.items()}
+
+
+def _closed_variants(variants: object, depth: int) -> list[dict[str, object]]:
+    if not isinstance(variants, list):
+        raise _NotExpressible
+    return [_closed(variant, depth + 1) for variant in variants]
 
 
 def _recurs(schema: Schema) -> bool:

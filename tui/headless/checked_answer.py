@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +17,10 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 LARGEST = 1_000_000
-_FENCE = re.compile(r"\s*```[a-zA-Z]*\n(.*)\n\s*```\s*", re.DOTALL)
+_FENCE = re.compile(r"```[a-zA-Z]*")
 LONGEST_REASON = 300
+MOST_MISFITS = 100
+"""An answer may be wrong in a million places; one is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +66,14 @@ def checked_answer(text: str, schema: Mapping[str, object]) -> CheckedAnswer:
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
-    fenced = _FENCE.fullmatch(text)
-    json_text = (fenced[1] if fenced else text).strip()
+    json_text = _without_fence(text)
     try:
-        value = json.loads(json_text, parse_constant=_refuse_constant)
+        value = json.loads(json_text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         return CheckedAnswer(text=text, problem=f"The answer is not JSON: {error}.")
     validator = validator_for(schema, default=_default())(schema, registry=Registry())
     try:
-        misfit = best_match(validator.iter_errors(value))
+        misfit = best_match(islice(validator.iter_errors(value), MOST_MISFITS))
         problem = "" if misfit is None else f"The answer does not fit at `{misfit.json_path}`: {_first_line(misfit)}"
     except Unresolvable as missing:
         problem = f"The answer cannot be checked: the schema refers to `{missing.ref}`, which is not in it."
@@ -83,6 +86,22 @@ def _default() -> type[Validator]:
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator
+
+
+def _without_fence(text: str) -> str:
+    """The text inside a code fence, if there is nothing else. A regular expression would be slow."""
+    text = text.strip()
+    opening, _, inner = text.partition("\n")
+    body, newline, closing = inner.rpartition("\n")
+    fenced = newline and _FENCE.fullmatch(opening.rstrip()) and closing.strip() == "```"
+    return body.strip() if fenced else text
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if math.isinf(number):
+        raise ValueError(f"the number {word[:40]} is too large")
+    return number
 
 
 def _refuse_constant(word: str) -> float:
