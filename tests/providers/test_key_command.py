@@ -107,6 +107,13 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(keys: Keys, mo
         _asking("sh", "-c", "sleep 1000 & sleep 1000")(keys)
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_command_that_prints_without_end_is_ended(keys: Keys, stream: str) -> None:
+    endless = f"import sys\nwhile True: sys.{stream}.write('x' * 1000)"
+    with pytest.raises(ProviderError, match="printed more than 64 KB"):
+        _asking(PYTHON, "-c", endless)(keys)
+
+
 def test_the_end_of_the_program_ends_the_command(keys: Keys, tmp_path: Path) -> None:
     started = tmp_path / "started"
     caught: list[ProviderError] = []

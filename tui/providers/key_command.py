@@ -8,6 +8,8 @@ import shlex
 import signal
 import subprocess
 import threading
+import time
+from typing import IO
 
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ErrorKind, ProviderError
@@ -37,17 +39,19 @@ class KeyCommands:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise _failed(provider, f"cannot be started: {reason}.") from None
         try:
-            output, errors = process.communicate(timeout=LIMIT_S)
+            output, errors = _communicate(process)
         except subprocess.TimeoutExpired:
             _kill(process)
-            process.communicate()
+            process.wait()
             raise _failed(provider, f"did not end within {LIMIT_S:.0f} seconds.") from None
         finally:
             with self._lock:
                 self._running.discard(process)
+        if len(output) > MOST_BYTES or len(errors) > MOST_BYTES:
+            raise _failed(provider, f"printed more than {MOST_BYTES // 1024} KB.")
         if process.returncode:
             raise _failed(provider, f"failed with {_how_it_ended(process.returncode)}{_reason(errors)}.")
-        first = output[:MOST_BYTES].decode("utf-8", "replace").partition("\n")[0].strip()
+        first = output.decode("utf-8", "replace").partition("\n")[0].strip()
         if not first:
             raise _failed(provider, "printed no key.")
         return first
@@ -73,6 +77,31 @@ class KeyCommands:
             )
             self._running.add(process)
             return process
+
+
+def _communicate(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What it wrote to stdout and stderr; raises TimeoutExpired. It is killed when it writes without end."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    streams = (process.stdout, process.stderr)
+    read: dict[IO[bytes], bytes] = {}
+
+    def read_all(stream: IO[bytes]) -> None:
+        read[stream] = stream.read(MOST_BYTES + 1)
+        if len(read[stream]) > MOST_BYTES:
+            _kill(process)
+        stream.close()
+
+    end = time.monotonic() + LIMIT_S
+    readers = [threading.Thread(target=read_all, args=(stream,), name="key command", daemon=True) for stream in streams]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(max(0.0, end - time.monotonic()))
+    if any(reader.is_alive() for reader in readers):
+        raise subprocess.TimeoutExpired(process.args, LIMIT_S)
+    process.wait(max(0.1, end - time.monotonic()))
+    return read[process.stdout], read[process.stderr]
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
