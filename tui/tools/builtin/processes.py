@@ -179,7 +179,7 @@ def _short(line: str, redact: Callable[[str], str]) -> str:
 
 MARK = "PONDER_TOOL_CALL"
 TERM_GRACE_S = 0.5
-KILL_GRACE_S = 2.0
+KILL_GRACE_S = 5.0
 DRAIN_S = 0.5
 POLL_S = 0.02
 MAX_PRODUCED = 256 * 1024 * 1024
