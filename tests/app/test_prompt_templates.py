@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.screen_stage import screen
+from tests.app.stage import FAST
 from tests.ui.stage import until
 from tui.app.prompt_templates import PromptTemplate, PromptTemplates, filled_in, read_templates, template_blocks
 from tui.commands.builtin import registry
@@ -165,13 +166,14 @@ async def test_a_template_is_a_command_of_the_running_program(tmp_path: Path) ->
 async def test_prompts_of_a_project_come_with_trust_and_go_with_it(tmp_path: Path) -> None:
     root = tmp_path / "repository"
     (root / ".git").mkdir(parents=True)
-    _write(root / ".ponder" / "prompts", deploy="Say how to deploy.")
+    _write(root / ".ponder" / "prompts", deploy="---\nmodel: demo/chat\nlevel: high\n---\nSay how to deploy.")
     async with screen(tmp_path / "home", folder=root) as s:
         assert s.app.registry.by_slash("deploy") is None
         await s.enter("/trust")
         await s.until_toast("is trusted")
         await s.enter("/deploy")
         await until(s.pilot, lambda: len(s.house.view().turns) == 1)
+        assert str(s.house.current.spec) == FAST  # it cannot send the conversation to another model
         await s.enter("/trust off")
         await s.until_toast("is not trusted any more")
         assert s.app.registry.by_slash("deploy") is None

@@ -47,8 +47,11 @@ class PromptTemplate:
 
     @property
     def spec(self) -> str:
-        """The model and level it asks for, as ``/model`` takes them; "" for those in use."""
-        return "/".join(filter(None, (self.model, self.level)))
+        """The model and level it asks for, as ``/model`` takes them; "" for those in use.
+
+        A template of a project chooses neither: a repository must not send the conversation elsewhere.
+        """
+        return "" if self.project is not None else "/".join(filter(None, (self.model, self.level)))
 
 
 @dataclass(slots=True)
