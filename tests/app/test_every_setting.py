@@ -124,6 +124,23 @@ def sent(*path: str) -> Observe:
     return observe
 
 
+async def language_asked(ran: Ran) -> object:
+    """Whether the prompt says in which language to think: the first prompt of the conversation was sent without."""
+    messages = (await ran.asked())["messages"]
+    assert isinstance(messages, list)
+    return "German" in json.dumps(messages[-1])
+
+
+async def local_obstacle(ran: Ran) -> object:
+    """What is missing for models on this machine."""
+    return await asyncio.to_thread(ran.screen.house.program.local_models.obstacle)
+
+
+async def local_start(ran: Ran) -> object:
+    """How the next model on this machine would be started; that it is, is tested with a scripted server."""
+    return ran.screen.house.program.local_models.options()
+
+
 def sees(words: str) -> Observe:
     """Whether the screen says something after an answer."""
 
@@ -323,7 +340,7 @@ PROBES: dict[str, Probe] = {
     "reasoning.dynamicBudget": Probe("true", sent("thinking"), first=("/set reasoning.dynamicBudgetAbove 1",)),
     "reasoning.dynamicBudgetAbove": Probe("1", sent("thinking"), first=("/set reasoning.dynamicBudget true",)),
     "reasoning.summary": Probe("detailed", sent("reasoning", "summary"), OPENAI),
-    "reasoning.language": Probe("German", sent("system")),
+    "reasoning.language": Probe("German", language_asked),
     "generation.system": Probe("Be terse.", sent("system")),
     "generation.temperature": Probe("0.3", sent("temperature"), "deepseek/deepseek-v4-pro/none"),
     "generation.topP": Probe("0.96", sent("top_p"), "deepseek/deepseek-v4-pro/none"),
@@ -348,6 +365,9 @@ PROBES: dict[str, Probe] = {
     "tools.maxParallel": Probe("1", order_of_calls, script=LOOK_TWICE, tools=True, config=ALLOWED),
     "tools.maxCalls": Probe("1", calls_made, script=LOOK, tools=True, config=ALLOWED),
     "tools.timeout": Probe("0.1", call_timed_out, script=SLEEP, tools=True, config=ALLOWED),
+    "local.server": Probe("llama-server", local_obstacle),
+    "local.idle": Probe("5", local_start),
+    "local.context": Probe("8k", local_start),
     "ui.theme": Probe("moss", theme),
     "ui.motion": Probe("false", stillness),
     "ui.plain": Probe("true", marks),

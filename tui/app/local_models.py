@@ -63,7 +63,7 @@ class LocalModels:
         from tui.providers.local.servers import LocalServers
 
         folder = self._paths.state / SERVERS
-        return LocalServers(folder, self._environment, self._options, self._files, self._learn_from_server)
+        return LocalServers(folder, self._environment, self.options, self._files, self._learn_from_server)
 
     def learn_all(self, *, within_s: float) -> list[str]:
         """Add the models of this machine to the catalogue; returns the names of those that can be asked, best first."""
@@ -83,7 +83,7 @@ class LocalModels:
         from tui.providers.local.servers import program_for
 
         try:
-            program_for(self._options(), self._environment)
+            program_for(self.options(), self._environment)
         except PonderError as error:
             return f"{error.message.rstrip('.')}: {error.advice.rstrip('.')}".replace("`", "")
         return ""
@@ -100,7 +100,7 @@ class LocalModels:
         from tui.providers.local.servers import program_for, server_folder
 
         try:
-            options = self._options()
+            options = self.options()
             place = server_folder(
                 self._paths.state / SERVERS, self._files(name), options, program_for(options, self._environment)
             )
@@ -142,7 +142,8 @@ class LocalModels:
         model = self._found.get(name) or self._find(name)
         return ModelFile(path=model.path, mmproj=model.mmproj, size=_size_of(model))
 
-    def _options(self) -> LocalOptions:
+    def options(self) -> LocalOptions:
+        """How models are started; a change applies to the next one that starts."""
         from tui.providers.local.servers import LocalOptions
 
         local = self._layers().settings().local
