@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from tui.domain.messages import Origin, Role, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.stream import Finish
 from tui.providers.backend import ProviderBackend
+from tui.providers.demo.requests import ParsedRequest
+from tui.providers.demo.scripts import script_for
 from tui.providers.demo.server import DEMO_HOST, DemoServer
 from tui.providers.http.connection import InProcessResponse
 from tui.providers.http.request import HttpRequest
@@ -234,3 +237,11 @@ def test_every_model_of_the_demo_says_that_it_is_none() -> None:
     facts = list(CATALOG.models("demo"))
     assert sorted(fact.id for fact in facts) == sorted(MODELS)
     assert all("demonstration" in fact.notes[0] for fact in facts)
+
+
+def test_a_long_prompt_is_answered_at_once_whatever_it_is() -> None:
+    for pasted in ("a" * 3_000_000, "list " * 600_000, "a/" * 1_500_000):
+        asked = ParsedRequest(prompts=(pasted,), system="", tools={"list_dir": {}}, results=(), thinks=True)
+        began = time.process_time()
+        script_for(asked, attempt=1)
+        assert time.process_time() - began < 5  # quadratic searches took minutes

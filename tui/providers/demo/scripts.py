@@ -13,7 +13,9 @@ from tui.providers.demo.requests import ParsedRequest
 from tui.providers.demo.responses import Break, Call, Piece, Refusal, Say, Script, Think
 from tui.wires.json_text import child, dumps
 
-_FILE_NAME = lazy_regex(r"[\w./-]*\w\.\w{1,5}\b|\bREADME\b|\bLICENSE\b")
+_FILE_NAME = lazy_regex(r"(?<![\w./-])[\w./-]{0,200}\w\.\w{1,5}\b|\bREADME\b|\bLICENSE\b")
+_READ_LENGTH = 2_000
+"""Characters at both ends of a prompt that the demo reads: it answers at once, however much is pasted."""
 _TOPICS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(markdown|table|code|showcase|format)", re.I), "showcase"),
     (re.compile(r"\b(think|reason|puzzle|riddle|prove|why)", re.I), "thinking"),
@@ -88,7 +90,7 @@ def _after(word: str) -> Script:
 
 
 def _pieces(request: ParsedRequest) -> tuple[Piece, ...]:
-    asked = request.prompt
+    asked = _both_ends(request.prompt)
     if re.search(r"\btitle\b", asked[:400], re.I) and len(asked) > 60:
         return (Say("A walk through ponder"),)
     if _asks_for_summary(request):
@@ -112,7 +114,7 @@ def _asks_for_summary(request: ParsedRequest) -> bool:
 
 
 def _calls(request: ParsedRequest) -> tuple[Call, ...]:
-    asked, calls = request.prompt, []
+    asked, calls = _both_ends(request.prompt), []
     if re.search(r"\b(list|files|folder|directory|ls)\b", asked, re.I) and (name := _tool(request, "list", "glob")):
         calls.append(Call(name, _arguments(request, name, ".")))
     found = _FILE_NAME.search(asked)
@@ -123,6 +125,10 @@ def _calls(request: ParsedRequest) -> tuple[Call, ...]:
     if re.search(r"\b(run|shell)\b", asked, re.I) and (name := _tool(request, "shell", "run")):
         calls.append(Call(name, _arguments(request, name, "echo hello from the demo")))
     return tuple(calls)
+
+
+def _both_ends(prompt: str) -> str:
+    return prompt if len(prompt) <= 2 * _READ_LENGTH else f"{prompt[:_READ_LENGTH]} {prompt[-_READ_LENGTH:]}"
 
 
 def _tool(request: ParsedRequest, *words: str) -> str | None:
