@@ -77,7 +77,7 @@ async def test_a_headless_run_uses_trusted_instructions_only(tmp_path: Path) -> 
 
 async def test_the_users_own_system_prompt_comes_first_and_the_inspector_shows_all(tmp_path: Path) -> None:
     root = _repository(tmp_path, "Hidden:\u200b\u202e\x1b[8m yes")
-    async with screen(tmp_path / "home", folder=root) as s:
+    async with screen(tmp_path / "home", folder=root, size=(120, 150)) as s:
         await s.enter("/system Be brief.")
         await s.enter("/trust")
         await s.until_it_says("project files")
@@ -88,7 +88,7 @@ async def test_the_users_own_system_prompt_comes_first_and_the_inspector_shows_a
         assert "Hidden:" in json.dumps(exchange.request)
         await s.enter("/context")
         await s.until_it_says("Wire inspector")
-        await s.pilot.press("2", "end")
+        await s.pilot.press("2")
         await s.until_it_says("Hidden:")
         assert not {"\u200b", "\u202e", "\x1b"} & set(s.text())
 

@@ -71,7 +71,7 @@ def test_an_edit_is_announced_dims_what_it_leaves_behind_and_replaces_its_turn(t
         model.finish()
         terminal.wait_for("Answer D.")
         assert prompts(model)[-1] == "beta? again"
-        assert "editing" not in terminal.text()
+        terminal.until(lambda: "editing" not in terminal.text(), "the end of the edit mode")
         assert "Answer C." not in terminal.text()
         assert colour_of(terminal, "Answer D.") == bright
 

@@ -41,6 +41,7 @@ def test_running_turns_are_asked_about_once_and_kept_as_far_as_they_came(tmp_pat
             terminal.wait_for("alpha has come this far")
             terminal.type(CTRL_N)
             terminal.wait_for("1 running elsewhere")
+            terminal.wait_for("Talk to models that think")
             terminal.type("/model other/model\r")
             terminal.wait_for("other/model")
             terminal.type("beta question\r")
