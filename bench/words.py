@@ -63,7 +63,50 @@ def table(count: int, seed: int = 3) -> str:
     return "".join(parts)
 
 
-KINDS = {"prose": prose, "code": code, "table": table}
+EVERYTHING = r"""## Part {number}
+
+The integral $\int_{{-\infty}}^{{\infty}} e^{{-x^2}}\,dx = \sqrt{{\pi}}$ and $a_{{{number}}}$ are everywhere.
+
+$$
+\sum_{{n=1}}^{{{number}}} \frac{{1}}{{n^2}} < \frac{{\pi^2}}{{6}}, \qquad
+A = \begin{{pmatrix}} a & b \\ c & d \end{{pmatrix}}
+$$
+
+```mermaid
+flowchart TD
+    A[Start {number}] --> B{{Is it valid?}}
+    B -->|yes| C[Store it]
+    B -->|no| D[Reject]
+```
+
+> [!WARNING]
+> Do not divide by zero.[^{number}]
+
+[^{number}]: A footnote.
+
+```python
+def add_{number}(first: int, second: int) -> int:
+    return first + second  # a comment that goes on so that the line is wrapped at the edge of some token
+```
+
+| name | value | what this column holds |
+|---|---:|---|
+| alpha | {number} | first, with `code` |
+
+Press <kbd>Ctrl</kbd>+<kbd>C</kbd>. See [the docs](https://example.com/docs).
+
+- [x] done
+
+"""
+
+
+def everything(count: int, seed: int = 4) -> str:
+    """Formulas, diagrams, alerts, footnotes, code, tables and links."""
+    part = len(EVERYTHING.format(number=1))
+    return "".join(EVERYTHING.format(number=seed + number) for number in range(count // part + 1))[:count]
+
+
+KINDS = {"prose": prose, "code": code, "table": table, "everything": everything}
 
 
 def tokens(kind: str, count: int) -> list[str]:
