@@ -204,7 +204,8 @@ class TitleBar(Static):
         """Show at the right end what other sessions do, and whether nothing of this one is stored."""
         if (text, private) != (self._elsewhere, self._private):
             self._elsewhere, self._private = text, private
-            self._draw(self.screen.size.width)
+            if self.is_attached:  # the news may come while the screen closes
+                self._draw(self.screen.size.width)
 
     def on_resize(self) -> None:
         """Cut the full title to the new width."""

@@ -87,7 +87,9 @@ class MeterView(Vertical):
         self._draw_meter()
 
     def _draw_meter(self) -> None:
-        if self._reading is None or not self._width:
+        if (
+            self._reading is None or not self._width or not self.is_attached
+        ):  # an event may come while the screen closes
             return
         word = Content.styled(f"   {certainty_label(self._reading)}", "$muted-text")
         self._title.update(heading("CONTEXT") + word, layout=False)
