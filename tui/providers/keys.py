@@ -234,6 +234,14 @@ def checked_key(text: str) -> Secret:
     return Secret(stripped)
 
 
+def _usable(text: str, otherwise: str) -> Secret:
+    """Return a key for a request; raises ProviderError(NO_KEY) with a sentence before the reason."""
+    try:
+        return checked_key(text)
+    except ConfigError as error:
+        raise ProviderError(ErrorKind.NO_KEY, f"{otherwise} {error.message}") from None
+
+
 def host_of(base_url: str) -> str:
     """Return host and non-default port of a base URL, which a saved key is bound to."""
     try:
@@ -348,12 +356,7 @@ class Keys:
     def _from_environment(self, provider: ProviderFacts) -> FoundKey | None:
         for name in provider.key_env:
             if value := self._environ.get(name, "").strip():
-                try:
-                    secret = checked_key(value)
-                except ConfigError as error:
-                    raise ProviderError(
-                        ErrorKind.NO_KEY, f"`{name}` does not hold a valid key. {error.message}"
-                    ) from None
+                secret = _usable(value, f"`{name}` does not hold a valid key.")
                 return FoundKey(secret=secret, location=KeyLocation.ENVIRONMENT, source=f"environment {name}")
         return None
 
@@ -365,12 +368,7 @@ class Keys:
         with self._command_lock:
             if place not in self._found:
                 line = self._key_commands().output(provider)
-                try:
-                    secret = checked_key(line)
-                except ConfigError as error:
-                    raise ProviderError(
-                        ErrorKind.NO_KEY, f"`key_command` of {provider.title} printed no valid key. {error.message}"
-                    ) from None
+                secret = _usable(line, f"`key_command` of {provider.title} printed no valid key.")
                 self.redactor.remember(secret)
                 location = KeyLocation.COMMAND
                 self._found[place] = FoundKey(secret=secret, location=location, source=location.value)

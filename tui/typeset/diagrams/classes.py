@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tui.typeset.diagrams.graph import DIRECTIONS, DiagramError, Edge, Graph, Group, LineStyle, Mark, Node, Shape
-from tui.typeset.diagrams.source_text import Statement, front_title, label_text, not_understood, statements
+from tui.typeset.diagrams.graph import DiagramError, Edge, Graph, Group, LineStyle, Mark, Node, Shape
+from tui.typeset.diagrams.source_text import (
+    Statement,
+    direction_of,
+    front_title,
+    label_text,
+    not_understood,
+    read_statements,
+)
 
 NAME = r"(`[^`]+`|[\w.\-]*\w(?:~[^~]*(?:~[^~]*~)*~?)?)"
 COUNT = r"(?:\"([^\"]*)\")?"
@@ -17,7 +24,6 @@ MEMBER = re.compile(rf"{NAME}\s*:(?!::)\s*(.+)$")
 ANNOTATION = re.compile(rf"<<\s*([\w ]+?)\s*>>\s*{NAME}?$")
 NAMESPACE = re.compile(r"namespace\s+([\w.\-]+)\s*\{$")
 NOTE = re.compile(rf"note\s+(?:for\s+{NAME}\s+)?\"([^\"]*)\"$")
-DIRECTION = re.compile(r"direction\s+(TD|TB|BT|LR|RL)$", re.IGNORECASE)
 IGNORED = re.compile(r"(?:classDef|cssClass|style|click|link|callback|accTitle|accDescr|title)\b")
 MARKS = {
     None: Mark.NONE,
@@ -41,10 +47,7 @@ class _Members:
 
 def read_classes(source: str) -> Graph:
     reader = _Reader(front_title(source))
-    rows = statements(source)
-    next(rows)
-    for statement in rows:
-        reader.read(statement)
+    read_statements(source, reader.read)
     return reader.finish()
 
 
@@ -87,8 +90,8 @@ class _Reader:
         elif found := NAMESPACE.match(text):
             self._group = found[1]
             self._graph.groups.setdefault(found[1], Group(found[1], found[1]))
-        elif found := DIRECTION.match(text):
-            self._graph.direction = DIRECTIONS[found[1].upper()]
+        elif (direction := direction_of(text)) is not None:
+            self._graph.direction = direction
         elif found := NOTE.match(text):
             self._add_note(found[1], label_text(found[2]))
         else:

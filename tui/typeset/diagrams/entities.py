@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 
-from tui.typeset.diagrams.graph import DIRECTIONS, DiagramError, Edge, Graph, LineStyle, Mark, Node
-from tui.typeset.diagrams.source_text import Statement, front_title, label_text, not_understood, statements
+from tui.typeset.diagrams.graph import DiagramError, Edge, Graph, LineStyle, Mark, Node
+from tui.typeset.diagrams.source_text import (
+    Statement,
+    direction_of,
+    front_title,
+    label_text,
+    not_understood,
+    read_statements,
+)
 
 SIGNS = {
     "|o": "0..1",
@@ -45,16 +52,12 @@ ATTRIBUTE = re.compile(
     r"(?P<type>[\w.\[\]()<>,~*-]+\??)\s+(?P<name>[\w*.\[\]()-]+)\s*(?P<keys>(?:PK|FK|UK)(?:\s*,\s*(?:PK|FK|UK))*)?"
     r"\s*(?:\"(?P<comment>[^\"]*)\")?\s*$"
 )
-DIRECTION = re.compile(r"direction\s+(TD|TB|BT|LR|RL)$", re.IGNORECASE)
 IGNORED = re.compile(r"(?:classDef|class|style|accTitle|accDescr|title)\s", re.IGNORECASE)
 
 
 def read_entities(source: str) -> Graph:
     reader = _Reader(front_title(source))
-    rows = statements(source)
-    next(rows)
-    for statement in rows:
-        reader.read(statement)
+    read_statements(source, reader.read)
     return reader.finish()
 
 
@@ -76,8 +79,8 @@ class _Reader:
             self._graph.edges.append(
                 Edge(source.id, target.id, label, style, head=Mark.NONE, tail_label=ends[0], head_label=ends[1])
             )
-        elif found := DIRECTION.match(text):
-            self._graph.direction = DIRECTIONS[found[1].upper()]
+        elif (direction := direction_of(text)) is not None:
+            self._graph.direction = direction
         elif IGNORED.match(text):
             return
         elif found := OPENING.match(text):

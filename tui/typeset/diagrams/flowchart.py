@@ -15,7 +15,14 @@ from tui.typeset.diagrams.graph import (
     Node,
     Shape,
 )
-from tui.typeset.diagrams.source_text import Statement, front_title, label_text, not_understood, statements
+from tui.typeset.diagrams.source_text import (
+    Statement,
+    direction_of,
+    front_title,
+    label_text,
+    not_understood,
+    statements,
+)
 
 HEAD = re.compile(r"(?:flowchart(?:-elk)?|graph)(?:\s+(TD|TB|BT|LR|RL|[<>^v]))?\s*;?\s*", re.IGNORECASE)
 SIGNS = {">": "LR", "<": "RL", "^": "BT", "V": "TB"}
@@ -35,7 +42,6 @@ MARKS |= {"<": Mark.ARROW, ">": Mark.ARROW, "o": Mark.CIRCLE, "x": Mark.CROSS}
 IGNORED = re.compile(r"(?:classDef|class|style|linkStyle|click|accTitle|accDescr|title)\b", re.IGNORECASE)
 SUBGRAPH = re.compile(r"subgraph\b\s*(.*)", re.IGNORECASE)
 SUBGRAPH_TITLE = re.compile(r"([^\s\[\"]+)\s*\[(.*)\]$")
-DIRECTION = re.compile(r"direction\s+(TD|TB|BT|LR|RL)$", re.IGNORECASE)
 END = re.compile(r"end$", re.IGNORECASE)
 QUOTED = re.compile(r'\s*"([^"]*)"\s*')
 ATTRIBUTE = re.compile(r"(\w+)\s*:\s*(\"[^\"]*\"|[^,}]+)")
@@ -169,11 +175,11 @@ class _Reader:
                 raise not_understood(statement)
             self._open.pop()
             return len(text)
-        if found := DIRECTION.match(rest):
+        if (direction := direction_of(rest)) is not None:
             if self._open:
-                self._graph.groups[self._open[-1]].direction = DIRECTIONS[found[1].upper()]
+                self._graph.groups[self._open[-1]].direction = direction
             else:
-                self._graph.direction = DIRECTIONS[found[1].upper()]
+                self._graph.direction = direction
             return len(text)
         sources, at = self._nodes(statement, text, at)
         while at < len(text) and text[at] != ";":

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from tui.typeset.diagrams.canvas import Canvas
 from tui.typeset.diagrams.graph import DiagramError
-from tui.typeset.diagrams.source_text import Statement, front_title, label_text, not_understood, statements
+from tui.typeset.diagrams.source_text import Statement, front_title, label_text, not_understood, read_statements
 from tui.typeset.drawing import Drawing, Measure
 
 SETTING = re.compile(
@@ -71,10 +71,7 @@ class _Reader:
         self._known: dict[str, _Task] = {}
 
     def read(self, source: str) -> _Chart:
-        rows = statements(source)
-        next(rows)
-        for statement in rows:
-            self._statement(statement)
+        read_statements(source, self._statement)
         return self._chart
 
     def _statement(self, statement: Statement) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from tui.typeset.diagrams.graph import DiagramError, LineStyle, Mark
-from tui.typeset.diagrams.source_text import Statement, front_title, label_text, not_understood, statements
+from tui.typeset.diagrams.source_text import Statement, front_title, label_text, not_understood, read_statements
 
 
 @dataclass(slots=True)
@@ -96,10 +96,7 @@ IGNORED = re.compile(r"(?:links?|properties|details|destroy|accTitle|accDescr)\b
 
 def read_sequence(source: str) -> Sequence:
     reader = _Reader(front_title(source))
-    rows = statements(source)
-    next(rows)
-    for statement in rows:
-        reader.read(statement)
+    read_statements(source, reader.read)
     return reader.finish()
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
-from tui.typeset.diagrams.graph import DiagramError
+from tui.typeset.diagrams.graph import DIRECTIONS, DiagramError, Direction
 
+DIRECTION = re.compile(r"direction\s+(TD|TB|BT|LR|RL)$", re.IGNORECASE)
 COMMENT = re.compile(r"^\s*%%(?!\{).*$")
 COMMENT_AFTER = re.compile(r"\s%%(?!\{).*$")
 OPEN_QUOTE = re.compile(r"\"`(?:(?!`\").)*$")
@@ -47,6 +49,18 @@ def statements(source: str) -> Iterator[Statement]:
     for number, line in _lines(source):
         if not COMMENT.match(line) and line.strip():
             yield Statement(number, COMMENT_AFTER.sub("", line).strip())
+
+
+def read_statements(source: str, read: Callable[[Statement], None]) -> None:
+    """Read all statements but the first, which names the kind of the diagram."""
+    for statement in islice(statements(source), 1, None):
+        read(statement)
+
+
+def direction_of(text: str) -> Direction | None:
+    """The direction of a statement ``direction LR``; None for other statements."""
+    found = DIRECTION.match(text)
+    return DIRECTIONS[found[1].upper()] if found is not None else None
 
 
 def _lines(source: str) -> Iterator[Statement]:

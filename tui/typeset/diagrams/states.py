@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from tui.typeset.diagrams.graph import (
-    DIRECTIONS,
     DiagramError,
     Edge,
     Graph,
@@ -15,7 +14,14 @@ from tui.typeset.diagrams.graph import (
     Node,
     Shape,
 )
-from tui.typeset.diagrams.source_text import Statement, front_title, label_text, not_understood, statements
+from tui.typeset.diagrams.source_text import (
+    Statement,
+    direction_of,
+    front_title,
+    label_text,
+    not_understood,
+    read_statements,
+)
 
 IGNORED = re.compile(r"(?:classDef|class|style|click|hide|scale|accTitle|accDescr|title)\b|---+$", re.IGNORECASE)
 NAME = r"(?:\[\*\]|\[H\*?\]|[^\s:\"{}]+?)"
@@ -27,17 +33,13 @@ NOTE_LINE = re.compile(r"note\s+(?:left|right)\s+of\s+(\S+?)\s*:\s*(.*)$", re.IG
 NOTE = re.compile(r"note\s+(?:left|right)\s+of\s+(\S+)$", re.IGNORECASE)
 FLOATING_NOTE = re.compile(r'note\s+"([^"]*)"\s+as\s+(\S+)$', re.IGNORECASE)
 END_NOTE = re.compile(r"end\s*note$", re.IGNORECASE)
-DIRECTION = re.compile(r"direction\s+(TD|TB|BT|LR|RL)$", re.IGNORECASE)
 BARE = re.compile(r"([^\s:\[\]{}\"]+)(?::::[\w-]+)?$")
 KINDS = {"fork": Shape.BAR, "join": Shape.BAR, "choice": Shape.CHOICE, "start": Shape.START, "end": Shape.END}
 
 
 def read_states(source: str) -> Graph:
     reader = _Reader(front_title(source))
-    rows = statements(source)
-    next(rows)
-    for statement in rows:
-        reader.read(statement)
+    read_statements(source, reader.read)
     return reader.finish()
 
 
@@ -86,8 +88,7 @@ class _Reader:
                 pass
         elif text == "--":
             return self._next_region()
-        elif found := DIRECTION.match(text):
-            direction = DIRECTIONS[found[1].upper()]
+        elif (direction := direction_of(text)) is not None:
             if self._open:
                 self._graph.groups[self._open[-1]].direction = direction
             else:
