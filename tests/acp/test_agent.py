@@ -125,6 +125,18 @@ async def test_a_tool_call_asks_the_editor(tmp_path: Path, answer: str | None, r
     assert model.problems == []
 
 
+async def test_nothing_of_a_tool_call_can_hide_in_the_editors_markdown(tmp_path: Path) -> None:
+    command = "echo '```'\n<!-- touch made -->\n[ls](rm)"
+    with ScriptedModel([[("shell", {"command": command})], "done"]) as model:
+        _configured(tmp_path, model.config("openai-chat"))
+        async with editor(tmp_path) as (mine, agent):
+            opened = await agent.new_session(cwd=str(tmp_path))
+            await agent.prompt(session_id=opened.session_id, prompt=[text_block("go")])
+    [(call, _)] = mine.asked
+    assert f"````\n{command}\n````" in call.content[0].content.text
+    assert mine.of("tool_call_update")[-1].content[0].content.text.startswith("````\n```\n")
+
+
 async def test_the_editor_stops_a_turn_and_what_arrived_is_kept(tmp_path: Path) -> None:
     async with editor(tmp_path, "-m", "demo/demo/high") as (mine, agent):
         opened = await agent.new_session(cwd=str(tmp_path))

@@ -19,6 +19,7 @@ from tui.catalog.model_spec import require_asked
 from tui.domain.blocks import Block
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import ApprovalAsked, Stamped, TurnFailed, TurnFinished
+from tui.domain.fenced import fenced
 from tui.domain.messages import Role, Turn
 from tui.domain.printable import one_line, printable
 from tui.domain.stream import Finish
@@ -144,7 +145,6 @@ class EditorSession:
 
     async def _ask(self, asked: ApprovalAsked, client: Client) -> None:
         """Ask the user of the editor. No answer is a no, and neither is one that cannot be understood a yes."""
-        text = "\n\n".join(filter(None, (asked.note, asked.detail)))
         call = schema.ToolCallUpdate(
             tool_call_id=asked.call_id,
             title=one_line(asked.summary, 200),
@@ -152,7 +152,7 @@ class EditorSession:
             status="pending",
             content=[
                 schema.ContentToolCallContent(
-                    type="content", content=schema.TextContentBlock(type="text", text=printable(text))
+                    type="content", content=schema.TextContentBlock(type="text", text=_question(asked))
                 )
             ],
         )
@@ -163,6 +163,14 @@ class EditorSession:
             if isinstance(reply.outcome, schema.AllowedOutcome) and reply.outcome.option_id in _ids(options):
                 answer = reply.outcome.option_id
         await self._services.chat.answer_approval(asked.call_id, answer)
+
+
+def _question(asked: ApprovalAsked) -> str:
+    """What the editor shows above the answers, as markdown that hides nothing of what the model wrote."""
+    detail = printable(asked.detail)
+    if not asked.answers:
+        detail = fenced(detail, "diff" if TOOL_KINDS.get(asked.tool) == "edit" else "")
+    return "\n\n".join(filter(None, (*printable(asked.note).splitlines(), detail)))
 
 
 def permission_options(asked: ApprovalAsked) -> list[schema.PermissionOption]:

@@ -21,6 +21,7 @@ from tui.domain.events import (
     ToolProgressed,
     ToolStarted,
 )
+from tui.domain.fenced import fenced
 from tui.domain.messages import Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import TextDelta, ThinkingDelta
@@ -75,7 +76,7 @@ class Updates:
                     session_update="tool_call_update",
                     tool_call_id=call_id,
                     status="in_progress",
-                    content=[helpers.tool_content(helpers.text_block(whole_text([text])))],
+                    content=[_as_it_is(whole_text([text]))],
                 )
             case ToolFinished(_, call_id, result):
                 yield finished(call_id, result)
@@ -113,15 +114,18 @@ def started(call_id: str, name: str, arguments: str) -> schema.ToolCallStart:
 def finished(call_id: str, result: ToolResultBlock) -> schema.ToolCallProgress:
     """The end of a tool call with its output."""
     content = [
-        helpers.tool_content(
-            helpers.text_block(whole_text([part.text]))
-            if isinstance(part, TextBlock)
-            else helpers.image_block(part.data or "", part.media_type)
-        )
+        _as_it_is(whole_text([part.text]))
+        if isinstance(part, TextBlock)
+        else helpers.tool_content(helpers.image_block(part.data or "", part.media_type))
         for part in result.content
         if isinstance(part, TextBlock) or part.data
     ]
     return helpers.update_tool_call(call_id, status="failed" if result.failed else "completed", content=content)
+
+
+def _as_it_is(text: str) -> schema.ContentToolCallContent:
+    """Output of a tool; editors read it as markdown."""
+    return helpers.tool_content(helpers.text_block(fenced(text.rstrip("\n"))))
 
 
 def replayed(turns: Sequence[Turn]) -> Iterator[Update]:

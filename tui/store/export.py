@@ -25,6 +25,7 @@ from tui.domain.blocks import (
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import Paid, cost_of, paid_in, without_blocks
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.fenced import fenced
 from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
@@ -99,7 +100,7 @@ def markdown(shown: ExportedSession, parts: ExportParts) -> Iterator[str]:
                     quoted = "\n".join(f"> {line}".rstrip() for line in section.text.split("\n"))
                     piece = f"> **{section.label}**\n>\n{quoted}"
                 case _:
-                    piece = f"**{section.label}**\n\n{_fenced(section.text)}"
+                    piece = f"**{section.label}**\n\n{fenced(section.text)}"
             yield "\n\n"
             yield piece.rstrip("\n")
     yield "\n"
@@ -319,12 +320,6 @@ def _pretty(text: str) -> str:
 
 def _safe(text: str) -> str:
     return "\t".join(printable(piece) for piece in text.split("\t"))
-
-
-def _fenced(text: str) -> str:
-    longest = max((len(run) for run in "".join(c if c == "`" else " " for c in text).split()), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"
 
 
 _PAGE = """<!DOCTYPE html>

@@ -37,7 +37,6 @@ STEP = 64 * 1024
 """Characters of a long text that are taken in at once: the lines of all of it would take twice its memory."""
 INSIDE = Run("  ")
 """The indent of what can be folded away."""
-BACKTICKS = re.compile("`{3,}")
 
 
 def guessed_height(chunk: Chunk, width: int) -> int:
@@ -455,13 +454,6 @@ def _laid_by(document: weakref.ref[Document]) -> Callable[[int], list[Line]]:
 def reused(before: Sequence[Line], lines: list[Line]) -> list[Line]:
     """Return equal old lines as the same objects, so that the painter's identity check finds them unchanged."""
     return [old if old == new else new for old, new in zip(before, lines, strict=False)] + lines[len(before) :]
-
-
-def fenced(text: str, language: str) -> str:
-    """Any text as a code block, with a fence long enough for its content."""
-    longest = max((len(found) for found in BACKTICKS.findall(text)), default=0)
-    mark = "`" * max(3, longest + 1)
-    return f"{mark}{language}\n{text}\n{mark}"
 
 
 def lay_markdown(text: str, width: int) -> Sequence[Line]:

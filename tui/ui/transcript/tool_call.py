@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from tui.domain.fenced import fenced
 from tui.domain.format_numbers import duration
 from tui.domain.printable import one_line
 from tui.domain.search_terms import SearchTerms
@@ -77,7 +78,7 @@ class ToolCall(Renderable):
     def _document(self) -> Document:
         """The detail's layout, created again only if the detail changed."""
         if self._shown is None or self._shown[0] != self.detail:
-            from tui.ui.markdown.document import Document, fenced
+            from tui.ui.markdown.document import Document
 
             label = "\n".join(fenced(text, language) for language, text in self.detail)
             self._shown = (list(self.detail), Document(label, closed=True, bare=True))
