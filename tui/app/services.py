@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tui.app.attachments import complete_path, read_attachments, refuse_documents
 from tui.app.branches import Branches
@@ -138,6 +139,20 @@ class ToolService:
 
     def servers(self) -> Sequence[ServerInfo]:
         return self._current.program.toolbox.servers()
+
+    async def run_command(self, command: str, progress: Callable[[str], None], *, untrusted: bool = False) -> str:
+        """Run a shell command of the user; returns its output. Raises UsageError if it was not run.
+
+        ``progress`` is called with the last line of its output; ``untrusted``: the command was written by others.
+        """
+        loop = asyncio.get_running_loop()
+
+        def report(text: str) -> None:
+            with contextlib.suppress(RuntimeError):  # the screen has closed
+                loop.call_soon_threadsafe(progress, text)
+
+        commands = self._current.session.user_commands
+        return await self._current.call(commands.run(command, report, untrusted=untrusted))
 
 
 class DraftService:

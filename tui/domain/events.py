@@ -101,6 +101,7 @@ class ApprovalAsked:
     """A tool call, or a request under a spending limit, waits for the user's decision."""
 
     turn_id: str
+    """"" for a command that the user typed."""
     call_id: str
     tool: str
     summary: str

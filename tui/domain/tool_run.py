@@ -11,6 +11,10 @@ NO_USER = "no: this run has no user to ask"
 """The answer of ``ToolRun.ask`` in a run without a user."""
 
 
+def _ignore() -> None:
+    """What most callers do when a call begins."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRun:
     """The connection of one call to the user."""
@@ -33,3 +37,5 @@ class ToolRun:
     """The engine's limit for the call; None is no limit."""
     private: bool = False
     """Nothing of the conversation may reach the disk."""
+    begun: Callable[[], None] = _ignore
+    """Called when the call was allowed and begins."""

@@ -42,7 +42,7 @@ class PendingApprovals:
         return await self._ask(ApprovalAsked(turn_id, call.call_id, call.name, summary, detail, patterns, note))
 
     async def ask_about_request(self, asked: ApprovalAsked) -> str:
-        """The answer to a question that is not about a tool call; always ``no`` without a user."""
+        """The answer to a question that is not about a call of the model; always ``no`` without a user."""
         if not self._interactive:
             return NO_USER
         try:

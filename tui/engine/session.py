@@ -48,6 +48,7 @@ from tui.engine.state import SessionState, SessionView
 
 if TYPE_CHECKING:
     from tui.engine.side_turns import SideTurn, SideTurns
+    from tui.engine.user_command import UserCommands
 
 DRAFT_ID = "draft"
 """Id of the turn and message for an unsent draft."""
@@ -401,6 +402,13 @@ class Session:
             runner, publish = self._runner, self._channel.publish
             self._side_turns = SideTurns(self._ports, self._conversation, self._saver, publish, runner)
         return self._side_turns
+
+    @property
+    def user_commands(self) -> UserCommands:
+        """Shell commands of the user."""
+        from tui.engine.user_command import UserCommands  # loaded with the first command
+
+        return UserCommands(self._ports, self._conversation, self._runner.approvals)
 
     async def ask_aside(
         self, blocks: tuple[Block, ...], answerers: Sequence[tuple[ModelSpec, EngineSettings]] = ()

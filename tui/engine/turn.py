@@ -198,15 +198,19 @@ class TurnLoop:
         self.turn.publish(Notice(Severity.WARNING, sentence))
 
     def _tainted(self) -> bool:
-        turns = (*self.turn.conversation.turns, self.turn.turn(open_=True))
-        return any(
-            isinstance(block, ToolResultBlock) and block.name.startswith(_UNTRUSTED_TOOLS)
-            for turn in turns
-            for message in turn.messages
-            if message.role is Role.TOOL
-            for block in message.blocks
-        )
+        return holds_untrusted_content((*self.turn.conversation.turns, self.turn.turn(open_=True)))
 
 
 def _whole_calls(message: Message) -> tuple[ToolCallBlock, ...]:
     return tuple(block for block in message.blocks if isinstance(block, ToolCallBlock) and not block.partial)
+
+
+def holds_untrusted_content(turns: Sequence[Turn]) -> bool:
+    """Whether tools brought words of others into these turns."""
+    return any(
+        isinstance(block, ToolResultBlock) and block.name.startswith(_UNTRUSTED_TOOLS)
+        for turn in turns
+        for message in turn.messages
+        if message.role is Role.TOOL
+        for block in message.blocks
+    )

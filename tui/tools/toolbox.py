@@ -71,6 +71,7 @@ class Toolbox:
             job = Job(call, run, self.permissions, self.redact)
             for intent in prepared.intents:
                 await job.permit(intent)
+            run.begun()
             outcome = await prepared.perform(job)
         except ToolError as error:
             outcome = text_outcome(error.message, failed=True)

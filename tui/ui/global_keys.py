@@ -111,6 +111,8 @@ class GlobalKeys:
         app = self._app
         chat = app.chat
         view = chat.view()
+        if app.ui_services.shell.stop():
+            return
         if chat.is_busy():
             await app.services.chat.cancel()
         elif chat.selections:
@@ -137,6 +139,8 @@ class GlobalKeys:
         elif chosen:
             app.copy_to_clipboard(chosen)
             app.screen.clear_selection()
+        elif app.ui_services.shell.stop():
+            pass
         elif chat.is_busy():
             await app.services.chat.cancel()
         elif chat.composer.text:

@@ -28,6 +28,7 @@ from tui.domain.format_numbers import noun, tokens
 from tui.domain.printable import one_line
 from tui.settings.schema import nearest
 from tui.ui.diagram_updates import DiagramUpdates
+from tui.ui.input.shell_commands import ShellCommands
 from tui.ui.pictures.pictures import Pictures
 from tui.ui.terminal.notifications import Notifications
 from tui.ui.terminal.textual_private import write_to_terminal
@@ -54,6 +55,7 @@ class UiServices:
         self.notifications = Notifications(self._to_terminal)
         self.pictures = Pictures(app)
         self.diagrams = DiagramUpdates(app)
+        self.shell = ShellCommands(app)
 
     @property
     def registry(self) -> Registry:

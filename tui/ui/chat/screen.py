@@ -243,6 +243,10 @@ class ChatScreen(Screen[None]):
             self._cache_timer = self.set_timer(minute_s, self._show_cached)
             self._cache_changes_at = self._services.cache.now() + minute_s
 
+    def show_running(self, line: Static) -> None:
+        """Show a running command above the composer, until the line is removed."""
+        self._input_area.show_running(line)
+
     # The session
 
     @work(exclusive=True, group="follow")
@@ -254,6 +258,8 @@ class ChatScreen(Screen[None]):
                 self._edited[self._state.now.session] = self.edit_mode.turn
                 self._read[self._state.now.session] = reading_place(self.transcript.column)
             left = self._state.now.session if self._state is not None else ""
+            if left and left != view.session:
+                self._ui_services.shell.stop()  # its output belongs to the draft that is left
             self._draft.enter(view)
             self._show(view)
             self._branch_marks.read()

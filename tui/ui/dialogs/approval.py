@@ -477,7 +477,9 @@ def _answers(asked: ApprovalAsked) -> list[Row]:
         text = _rule_text(pattern, asked)
         if len(text) <= LONGEST_RULE:
             answers.append((pattern, f"Always for {text}"))
-    answers += [("no", "No"), ("no:", "No, and tell the model why…")]
+    answers.append(("no", "No"))
+    if asked.turn_id:
+        answers.append(("no:", "No, and tell the model why…"))
     return [Row(key, Content(f" {number}  {text}")) for number, (key, text) in enumerate(answers, 1)]
 
 

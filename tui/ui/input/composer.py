@@ -86,6 +86,11 @@ def _is_long(text: str) -> bool:
     return text.count("\n") >= PASTE_LINES or len(text) > PASTE_CHARACTERS
 
 
+def _of_chip(name: str, longest: int) -> str:
+    """A name that can be a part of a placeholder."""
+    return one_line(name.replace("⟦", "(").replace("⟧", ")"), longest)
+
+
 class AttachmentChips:
     """The chips of one draft: placeholders for long pastes, files and images."""
 
@@ -95,17 +100,17 @@ class AttachmentChips:
         self._sent: dict[str, tuple[str, dict[str, str], dict[str, Block]]] = {}
         """Sent drafts by their text in history: the composer's text, and the contents of its chips."""
 
-    def paste(self, text: str) -> tuple[str, bool]:
+    def paste(self, text: str, name: str = "pasted") -> tuple[str, bool]:
         """The text to insert for a paste, and whether the paste was cut."""
         cut = len(text) > MAX_PASTE
         text = text[:MAX_PASTE]
         if not _is_long(text):
             return text, cut
-        return self._fold(text), cut
+        return self._fold(text, name), cut
 
     def attach(self, name: str, block: Block) -> str:
         """Register a file or image; returns its placeholder."""
-        word = self._free(one_line(name.replace("⟦", "(").replace("⟧", ")"), 100))
+        word = self._free(_of_chip(name, 100))
         self._blocks[word] = block
         return word
 
@@ -164,9 +169,10 @@ class AttachmentChips:
             among[word] = content
         return word
 
-    def _fold(self, text: str) -> str:
+    def _fold(self, text: str, name: str = "pasted") -> str:
         lines = text.count("\n") + 1
-        word = self._free(f"pasted {count(lines, 'line') if lines > 1 else count(len(text), 'character')}")
+        length = count(lines, "line") if lines > 1 else count(len(text), "character")
+        word = self._free(f"{_of_chip(name, 60)} {length}")
         self._texts[word] = text
         return word
 
@@ -247,10 +253,10 @@ class Composer(TextArea):
         """Called synchronously when the draft changes. ``TextArea.Changed`` arrives only after keys that are already
         queued, so it would miss a draft that is emptied and rewritten."""
 
-    def put(self, text: str) -> None:
-        """Replace the draft; the cursor moves to its end."""
+    def put(self, text: str, at: tuple[int, int] | None = None) -> None:
+        """Replace the draft; the cursor moves to its end, or to this line and column."""
         self.load_text(editable_text(text))
-        self.move_cursor(self.document.end)
+        self.move_cursor(self.document.end if at is None else at)
 
     def edited(self, text: str) -> None:
         """Take the draft back from an editor; only a text that would slow down typing becomes a chip."""

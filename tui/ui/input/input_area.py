@@ -27,6 +27,7 @@ from tui.engine.state import Phase, SessionView
 from tui.ui.chat.status_line import StatusLine
 from tui.ui.input.composer import Composer
 from tui.ui.input.session_draft import SessionDraft
+from tui.ui.input.typed_command import command_at
 from tui.ui.services import UiServices
 from tui.ui.transcript.transcript import Transcript
 
@@ -105,6 +106,7 @@ def queued_lines(view: SessionView, columns: int) -> Iterator[Content]:
 
 AROUND = 3
 """Rows below the transcript apart from the composer's: rule, status, keys."""
+RUNS_IT = "enter runs this line in the shell"
 
 
 class InputArea(Vertical):
@@ -155,6 +157,10 @@ class InputArea(Vertical):
 
     async def _send_text(self, text: str, *, after_step: bool = False) -> None:
         composer = self._composer
+        command = command_at(text, composer.cursor_location[0])
+        if command is not None:
+            self._ui_services.shell.start(command, composer.cursor_location[0])
+            return
         if is_command(text.strip()):
             composer.take()
             self._draft.keep()  # a command that ends the program is not the draft of the next start
@@ -194,9 +200,18 @@ class InputArea(Vertical):
         self._draft.keep()
         self.measure_draft()
 
+    @on(Composer.SelectionChanged)
+    def _cursor_moved(self) -> None:
+        if "!" in (text := self._composer.text):
+            self._show_cost(text)
+
     def on_unmount(self) -> None:
         """Store the draft when the program ends."""
         self._draft.leave()
+
+    def show_running(self, line: Static) -> None:
+        """Show a running command above the composer, until the line is removed."""
+        self.mount(line, before=0)
 
     def show_queue(self, view: SessionView) -> None:
         """Show the queued prompts, and when each is sent."""
@@ -211,7 +226,8 @@ class InputArea(Vertical):
     def _show_cost(self, text: str) -> None:
         """Say on the same line what a typed command makes the next request write to the prompt cache again."""
         if not is_command(text):
-            self._set_cost("")
+            typed = command_at(text, self._composer.cursor_location[0])
+            self._set_cost(RUNS_IT if typed is not None else "")
         elif self._reads_files(text):
             self._find_cost_in_thread(text)
         else:

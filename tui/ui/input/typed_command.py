@@ -1,0 +1,60 @@
+"""Lines of a draft that begin with ``!``: commands for the shell, and the block that their output becomes."""
+
+from __future__ import annotations
+
+import re
+
+from tui.domain.lazy_regex import lazy_regex
+from tui.domain.printable import printable
+
+_COMMAND = lazy_regex(r"!(?![!\[\s])\s*(\S.*)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_TERMINAL_SEQUENCES = lazy_regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]")
+
+
+def command_at(text: str, row: int) -> str | None:
+    """The command in this line of a draft; None if the line is text.
+
+    ``![`` begins an image in markdown, and what is within a fence is quoted.
+    """
+    if "!" not in text:
+        return None
+    lines = text.split("\n")
+    if row >= len(lines) or (found := _COMMAND.fullmatch(lines[row])) is None or _is_fenced(lines[:row]):
+        return None
+    return found[1].strip()
+
+
+def _is_fenced(lines: list[str]) -> bool:
+    """Whether these lines end within a fence."""
+    opened = ""
+    for line in lines:
+        found = _FENCE.fullmatch(line)
+        if found is None:
+            continue
+        if not opened:
+            opened = found[1]
+        elif found[1].startswith(opened) and not found[2].strip():
+            opened = ""
+    return bool(opened)
+
+
+def without_line(text: str, row: int) -> str:
+    """The draft with this line empty."""
+    lines = text.split("\n")
+    lines[row] = ""
+    return "\n".join(lines)
+
+
+def cleaned(output: str) -> str:
+    """The output as a terminal would leave it: without colours, and lines that were written over left out."""
+    plain = _TERMINAL_SEQUENCES.sub("", output).replace("\r\n", "\n")
+    return printable("\n".join(line.rstrip("\r").rpartition("\r")[2] for line in plain.split("\n")))
+
+
+def fenced(command: str, output: str) -> str:
+    """The command and its output as a block of markdown, which nothing in it can end."""
+    said = f"$ {printable(command)}\n{cleaned(output)}".rstrip("\n")
+    longest = max((len(run) for run in re.findall("`+", said)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}console\n{said}\n{fence}"
