@@ -167,8 +167,9 @@ class Catalog:
         for name, row in _tables(table, "models"):
             provider, slash, model = name.partition("/")
             if not slash or provider not in catalog.providers():
+                wrong = f"there is no provider `{provider}`" if slash else "it must be named provider/model"
                 raise ConfigError(
-                    f"{file}: `models.{name}` must be named provider/model",
+                    f"{file}: `models.{name}`: {wrong}.",
                     file=file,
                     key=f"models.{name}",
                     nearest=nearest(provider, catalog.providers()),
