@@ -86,6 +86,9 @@ class FakeModels(ModelService):
     def _spec(self) -> ModelSpec:
         return self._chat.state.view(0).spec
 
+    async def get_ready(self) -> None:
+        pass
+
     async def set_model(self, name: str) -> str:
         self.chosen.append(name)
         row = next((row for row in self.rows if name.startswith(str(row.spec))), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -209,6 +210,16 @@ class ModelService:
             await asyncio.to_thread(self._availability.look_for_key, provider)
         lacks = self._availability.reason(provider)
         return f"{message} — {lacks}" if lacks else message
+
+    async def get_ready(self) -> None:
+        """Load what a request to the model in use needs."""
+
+        async def load() -> None:
+            program = self._current.program
+            with contextlib.suppress(PonderError):  # said when the request is made
+                program.backend.get_ready(program.planner.target(self._current.spec))
+
+        await self._current.call(load())
 
     async def set_level(self, asked: Asked) -> str:
         """Select a level or budget; returns a message for the user."""

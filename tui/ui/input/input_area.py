@@ -24,6 +24,7 @@ from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
 from tui.domain.usage import MeterReading
 from tui.engine.state import Phase, SessionView
+from tui.ui import first_answer
 from tui.ui.chat.status_line import StatusLine
 from tui.ui.input.composer import Composer
 from tui.ui.input.session_draft import SessionDraft
@@ -104,6 +105,8 @@ def queued_lines(view: SessionView, columns: int) -> Iterator[Content]:
         yield Content.styled(f"   {len(view.queue) - MOST_QUEUED:,} more", "$muted-text")
 
 
+READY_AFTER_S = 0.2
+"""Delay between the first letter and loading what the first answer needs, so that the letter is drawn first."""
 AROUND = 3
 """Rows below the transcript apart from the composer's: rule, status, keys."""
 RUNS_IT = "enter runs this line in the shell"
@@ -142,6 +145,7 @@ class InputArea(Vertical):
         self._queued = QueuedPrompts()
         self.session_reading: MeterReading | None = None
         """The session's own reading that was drawn last."""
+        self._has_typed = False
 
     def compose(self) -> ComposeResult:
         yield self._queued
@@ -199,6 +203,15 @@ class InputArea(Vertical):
         self._show_cost(text)
         self._draft.keep()
         self.measure_draft()
+        if text and not self._has_typed:
+            self._has_typed = True
+            self.set_timer(READY_AFTER_S, self._get_ready)
+
+    @work(group="ready")
+    async def _get_ready(self) -> None:
+        """Load what sends the first prompt and what draws the first answer, while the user still types."""
+        await asyncio.to_thread(first_answer.load)
+        await self._services.models.get_ready()
 
     @on(Composer.SelectionChanged)
     def _cursor_moved(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,9 @@ from tui.typeset.drawing import Drawing
 from tui.ui.markdown.chunks import DIAGRAM_LIMITS, Chunk, is_diagram, is_too_long
 from tui.ui.markdown.row_breaks import cut_row
 from tui.ui.markdown.runs import CODE_EDGE, Line, Look, Run, width_of
+from tui.ui.short_turns import short_turns
 
 LOG = logging.getLogger(__name__)
-SWITCH_S = 0.0005
-"""The longest that a layout keeps the screen waiting."""
 KEPT = 64
 """Drawings that are remembered."""
 INDENT: Line = [Run("  ", CODE_EDGE)]
@@ -90,13 +88,8 @@ class Drawings:
                 heard()
 
     def _drawn(self, request: Request) -> Drawing | str:
-        # A layout is pure Python: with the usual interval, the screen would wait 5 ms for each of its turns.
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_S)
-        try:
+        with short_turns():  # a layout is pure Python
             return _draw(request)
-        finally:
-            sys.setswitchinterval(usual)
 
 
 def _draw(request: Request) -> Drawing | str:

@@ -1,0 +1,84 @@
+"""What the first answer needs is loaded while its prompt is typed, beside the screen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.app.screen_stage import screen
+from tests.app.stage import house
+from tests.ui.stage import type_in, until
+from tui.ui import first_answer
+from tui.ui.short_turns import SWITCH_S, short_turns
+
+ROOT = Path(__file__).resolve().parents[2]
+DRAWN_AFTER_LOADING = """
+import sys
+import tui.ui.app
+from tui.ui import first_answer
+first_answer.load()
+before = set(sys.modules)
+from bench.screens import theme_styles
+from tui.ui.transcript.blocks import Answer
+from tui.ui.transcript.section import Section, Speaker
+answer = Answer()
+answer.append("# Why\\n\\nBecause *it* is `so`:\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |\\n\\n- one\\n\\n")
+answer.append("```python\\nx = 1\\n```\\n\\n```sh\\nls\\n```\\n")
+section = Section("a", Speaker.MODEL)
+section.add(answer)
+for y in range(section.height(80)):
+    section.strip(y, theme_styles(), cursor=None, dim=False)
+print(*sorted(name for name in set(sys.modules) - before if name.partition(".")[0] not in ("bench", "tests")))
+"""
+
+
+def test_drawing_an_answer_imports_nothing_that_loading_leaves_out() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DRAWN_AFTER_LOADING], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    late = ("tui.ui.markdown", "markdown_it", "mdit_py_plugins", "pygments")
+    assert [name for name in done.stdout.split() if name.startswith(late)] == []
+
+
+async def test_it_is_loaded_on_a_thread_when_the_first_letter_was_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded_on: list[threading.Thread] = []
+    monkeypatch.setattr(first_answer, "load", lambda: loaded_on.append(threading.current_thread()))
+    async with screen(tmp_path) as s:
+        readied: list[str] = []
+        get_ready = s.app.services.models.get_ready
+
+        async def noted() -> None:
+            await get_ready()
+            readied.append(s.app.chat.composer.text)
+
+        monkeypatch.setattr(s.app.services.models, "get_ready", noted)
+        assert loaded_on == []
+        await type_in(s.pilot, "wh")
+        await until(s.pilot, lambda: bool(readied))
+        await type_in(s.pilot, "y")
+        await until(s.pilot, lambda: s.app.chat.composer.text == "why")
+    assert len(readied) == 1
+    assert len(loaded_on) == 1
+    assert loaded_on[0] is not threading.main_thread()
+
+
+async def test_a_model_that_is_no_longer_known_is_told_by_its_request_and_not_before(tmp_path: Path) -> None:
+    async with house(tmp_path) as h:
+        h.current.spec = replace(h.current.spec, provider="nobody")
+        await h.services.models.get_ready()
+
+
+def test_threads_that_compute_give_the_screen_short_turns_until_the_last_has_ended() -> None:
+    usual = sys.getswitchinterval()
+    with short_turns():
+        with short_turns():
+            assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
+    assert sys.getswitchinterval() == pytest.approx(usual)

@@ -1,0 +1,26 @@
+"""Loads what draws an answer before the first one arrives, on a thread: this takes longer than a frame may."""
+
+from __future__ import annotations
+
+import gc
+from functools import cache
+
+from tui.ui.short_turns import short_turns
+
+LANGUAGES = ("python", "bash", "json", "javascript", "diff")
+"""Languages of code in most conversations. Others are loaded when they are first seen."""
+
+
+@cache
+def load() -> None:
+    """Import the modules, and make the parser and the lexers; once."""
+    with short_turns():
+        # Imported here, on the thread: this module belongs to the first screen.
+        from tui.ui.markdown import document  # noqa: F401  # what the transcript imports with the first words
+        from tui.ui.markdown.highlight import highlight
+        from tui.ui.markdown.tokens import parse
+
+        parse("")
+        for language in LANGUAGES:
+            highlight([""], language)
+    gc.freeze()  # as after the start: all of it stays, and a collection need not look at it
