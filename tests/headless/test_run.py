@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,7 @@ from tests.fakes.journal import MemoryJournal
 from tests.fakes.planner import SPEC, FakeCompressor, FakePlanner
 from tests.fakes.toolbox import FakeToolbox
 from tui.domain.blocks import TextBlock
-from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.errors import ErrorKind, ProviderError, UsageError
 from tui.domain.stream import BlockStarted, Finish, ResponseStarted, TextDelta
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
@@ -262,6 +263,11 @@ def test_what_is_piped_in_goes_before_the_prompt() -> None:
     assert options.blocks() == (TextBlock(text="a long text"), TextBlock(text="Summarise"))
     assert piped_text(io.BytesIO(b"abc\xff")) == "abc\ufffd"
     assert piped_text(io.BytesIO(b"")) is None
+
+
+def test_a_pipe_without_an_end_is_refused() -> None:
+    with Path("/dev/zero").open("rb") as endless, pytest.raises(UsageError, match="larger than 64 MB"):
+        piped_text(endless)
 
 
 def test_ctrl_c_stops_the_turn_and_keeps_what_came(engine: EngineThread) -> None:

@@ -51,6 +51,14 @@ def test_a_line_has_every_field(capsys):
     ]
 
 
+def test_a_file_without_an_end_is_refused(capsys, monkeypatch):
+    monkeypatch.setattr("tui.cli.wire.input_file.LARGEST", 1_000_000)
+    assert ran("anthropic", "/dev/zero", SIGNED) == 2
+    said = capsys.readouterr()
+    assert said.err == "ponder: cannot read /dev/zero: it is larger than 1 MB\n"
+    assert said.out.count("\n") == 1
+
+
 @pytest.mark.parametrize("options", [(), ("--events",), ("--status", "401")])
 def test_a_recorded_header_with_a_key_is_not_quoted(capsys, tmp_path, options):
     recorded = tmp_path / "request.txt"

@@ -18,7 +18,7 @@ from typing import BinaryIO, Protocol, TextIO
 
 from tui.bus import Subscription
 from tui.domain.blocks import Block, TextBlock
-from tui.domain.errors import PonderError
+from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import AppEvent, SaveFailed, SaveRecovered, Stamped, Streamed, TurnFailed, TurnFinished
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta
@@ -29,6 +29,7 @@ from tui.headless.text import TextWriter
 
 LOG = logging.getLogger(__name__)
 FRAME_S = 0.02
+MOST_PIPED = 64_000_000
 """At most one write to stdout per interval; the first text is written at once."""
 CLOSE_WITHIN_S = 2.0
 SAME_PRESS_S = 0.5
@@ -91,10 +92,16 @@ class Writer(Protocol):
 
 
 def piped_text(stream: BinaryIO | None) -> str | None:
-    """All text piped to stdin; None if stdin is a terminal, closed or empty."""
+    """All text piped to stdin; None if stdin is a terminal, closed or empty. Raises UsageError if it does not end."""
     if stream is None or stream.isatty():
         return None
-    return stream.read().decode("utf-8", "replace") or None
+    text = stream.read(MOST_PIPED + 1)
+    if len(text) > MOST_PIPED:
+        raise UsageError(
+            f"The input is larger than {MOST_PIPED // 1_000_000} MB, which no model can read.",
+            advice="Pipe a part of it, for example with `head -c 1M`.",
+        )
+    return text.decode("utf-8", "replace") or None
 
 
 def run_headless(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui.catalog.facts import Quirks
+from tui.cli.wire.input_file import read_input
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, picture_type
 from tui.domain.errors import ProviderError, UsageError
@@ -66,7 +67,7 @@ def read_conversation(path: Path, lookup: PlaceLookup) -> ConversationFile:
 
 def _read(path: Path) -> object:
     try:
-        return loads(path.read_bytes())
+        return loads(read_input(path))
     except OSError as error:
         raise UsageError(f"`{path}` cannot be read: {error.strerror}") from error
     except NotJSON as error:
@@ -121,7 +122,7 @@ class _Reader:
 
     def _bytes(self, name: str, number: int) -> bytes:
         try:
-            return self._path(name).read_bytes()
+            return read_input(self._path(name))
         except OSError as error:
             raise UsageError(f"turn {number}: `{name}` cannot be read: {error.strerror}") from error
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tui.catalog.facts import Quirks
 from tui.cli.user_catalog import print_messages
+from tui.cli.wire.input_file import read_input
 from tui.domain.assemble import Assembler, whole_text
 from tui.domain.blocks import (
     Block,
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     unreadable = False
     for file in args.files:
         try:
-            body = file.read_bytes()
+            body = read_input(file)
         except OSError as error:
             print_messages(f"ponder: cannot read {file}: {error.strerror or error}")
             unreadable = True
