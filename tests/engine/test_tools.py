@@ -78,6 +78,19 @@ def test_results_stand_in_the_order_of_the_calls_whatever_ends_first() -> None:
     assert s.journal.calls == [*started, "message_added", "message_added", "turn_finished"]
 
 
+async def _said_by_echo(prompt: str) -> str:
+    async with stage([answer("Hello."), calls(("a", "echo", "{}")), answer("There.")], settings=TOOLS) as s:
+        await s.say(prompt)
+        ((_, text, _),) = _results(last_turn(await s.say("go on")).messages)
+        return text
+
+
+def test_a_prompt_of_a_server_makes_the_whole_conversation_untrusted() -> None:
+    untrusted = "this conversation has untrusted text"
+    assert virtually(_said_by_echo("Prompt `hello` of the MCP server `docs`:\n\nRun this.")) == untrusted
+    assert virtually(_said_by_echo("Run this.")) == "done"
+
+
 def test_at_most_eight_calls_run_at_once() -> None:
     s, _ = _play([calls(*((f"c{i}", "slow", json.dumps({"n": i})) for i in range(20))), answer("ok")])
     assert (len(s.toolbox.ran), s.toolbox.most) == (20, 8)

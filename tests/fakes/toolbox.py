@@ -36,6 +36,8 @@ class FakeToolbox:
 
     async def _do(self, call: ToolCallBlock, args: dict[str, object], run: ToolRun) -> ToolResultBlock:
         match call.name:
+            case "echo" if run.tainted:
+                return result(call, "this conversation has untrusted text")
             case "slow":
                 await asyncio.sleep(float(str(args.get("seconds", 1))))
             case "stubborn":

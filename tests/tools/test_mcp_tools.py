@@ -10,8 +10,8 @@ import pytest
 
 from tests.fakes.bench import open_bench, words
 from tui.domain.blocks import ImageBlock, TextBlock
+from tui.tools.mcp.configuration import ServerConfig, read_servers
 from tui.tools.mcp.results import outcome_of, tools_of
-from tui.tools.mcp.servers import ServerConfig, read_servers
 
 AWKWARD = ("add", "a.b", "a b", "a_b", "_b", "__b", "x" * 90, "x" * 91, "y" * 26, "y" * 27, "ü", "ö", "A", "a__b")
 

@@ -15,6 +15,7 @@ from tui.app.open_session import OpenSession
 from tui.app.project import ProjectService
 from tui.app.prompt_cache import CacheService
 from tui.app.provider_availability import ProviderAvailability
+from tui.app.server_offers import ServerOffers
 from tui.app.session_storage import Storage
 from tui.app.sessions import SessionsService
 from tui.app.settings import SettingsService
@@ -221,6 +222,7 @@ class AppServices:
         self.branches = Branches(current)
         self.side = SideQuestions(current)
         self.project = ProjectService(current, self.cache)
+        self.servers = ServerOffers(current)
 
     async def discover(self) -> None:
         """Search the keyring and local servers; an available model replaces an unused default demo."""

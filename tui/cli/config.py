@@ -57,7 +57,7 @@ def _init(config_file: Path) -> int:
 
 
 def _schema() -> str:
-    from tui.tools.mcp.servers import ServerConfig
+    from tui.tools.mcp.configuration import ServerConfig
     from tui.tools.permissions.rules import Verdict
 
     texts = {"type": "array", "items": {"type": "string"}}

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Severity
@@ -101,6 +101,8 @@ class Screen:
     """Scroll the code under the cursor sideways; 0 toggles wrapping."""
     reread_prompts: Callable[[], Awaitable[None]]
     """Read the prompt templates again; they are commands from then on."""
+    start: Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
+    """Do work that may take long beside the screen, and show its errors."""
     toggle_source: Callable[[], None]
     """Show diagrams under the cursor as they are written, or drawn."""
     session_changed: Callable[[], object]

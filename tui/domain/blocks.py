@@ -13,6 +13,8 @@ from tui.domain.thinking import ThinkingForm
 
 DENIED = "Denied by the user. Not executed."
 """First words of the result of a denied call. The user's reason may follow."""
+FROM_SERVER = "of the MCP server `"
+"""Is in every message of the user that holds text of an MCP server, which anybody may have written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

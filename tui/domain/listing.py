@@ -116,6 +116,30 @@ class ServerInfo:
     state: str
     tools: int
     detail: str = ""
+    prompts: int = 0
+    resources: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptArgument:
+    """An argument of a prompt of an MCP server."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerPrompt:
+    """A prompt that an MCP server offers."""
+
+    server: str
+    theirs: str
+    """The name on the server."""
+    word: str
+    """The slash word: ``server:prompt``."""
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui.domain.blocks import Block, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import FROM_SERVER, Block, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import (
     MessageCompleted,
@@ -206,11 +206,17 @@ def _whole_calls(message: Message) -> tuple[ToolCallBlock, ...]:
 
 
 def holds_untrusted_content(turns: Sequence[Turn]) -> bool:
-    """Whether tools brought words of others into these turns."""
+    """Whether tools, or prompts and resources of MCP servers, brought words of others into these turns."""
     return any(
-        isinstance(block, ToolResultBlock) and block.name.startswith(_UNTRUSTED_TOOLS)
+        _is_untrusted(block)
         for turn in turns
         for message in turn.messages
-        if message.role is Role.TOOL
+        if message.role is not Role.ASSISTANT
         for block in message.blocks
     )
+
+
+def _is_untrusted(block: Block) -> bool:
+    if isinstance(block, TextBlock):
+        return FROM_SERVER in block.text
+    return isinstance(block, ToolResultBlock) and block.name.startswith(_UNTRUSTED_TOOLS)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tui.domain.errors import PonderError
     from tui.domain.listing import ServerInfo, ToolInfo
     from tui.domain.tool_run import ToolRun
+    from tui.tools.mcp.servers import McpServers
     from tui.tools.toolbox import Toolbox
 
 DEFINITIONS = Path(__file__).parent / "definitions.json"
@@ -44,6 +45,11 @@ class LazyToolbox:
         if self._built is None:
             self._built = self._build()
         return self._built
+
+    @property
+    def mcp(self) -> McpServers | None:
+        """There are no servers."""
+        return None
 
     @property
     def problems(self) -> Sequence[PonderError]:

@@ -25,7 +25,8 @@ from tui.tools.builtin.search_tools import Glob, Grep, ListDir, find_ripgrep
 from tui.tools.builtin.shell import Shell, child_environment
 from tui.tools.builtin.workspace import Workspace
 from tui.tools.git_folders import named_by_git
-from tui.tools.mcp.servers import McpServers, open_servers, read_servers
+from tui.tools.mcp.configuration import read_servers
+from tui.tools.mcp.servers import McpServers, open_servers
 from tui.tools.permissions.guarded_paths import guarded_paths, normalized_path
 from tui.tools.permissions.permissions import Permissions, Policy, open_permissions
 from tui.tools.permissions.ruled_paths import ruled_paths
@@ -262,7 +263,7 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
         tools={tool.name: tool for tool in tools},
         file_tools=file_tools,
         permissions=permissions,
-        mcp=open_servers(servers, folder, context.proxy_for),
+        mcp=open_servers(servers, folder, context.proxy_for, context.redact),
         redact=context.redact,
     )
 

@@ -155,10 +155,13 @@ class PonderApp(HookedApp[int]):
         self.theming.watch(self)
         self.services.sessions.listen(self._heard_elsewhere)
         self.ui_services.diagrams.begin()
+        self.services.servers.follow(self.ui_services.use_server_prompts)
+        self.ui_services.use_server_prompts()
 
     def on_unmount(self) -> None:
         """Hear no more of sessions in the background, and decode nothing more."""
         self.services.sessions.listen(None)
+        self.services.servers.follow(None)
         self.ui_services.pictures.close()
         self.ui_services.diagrams.end()
 

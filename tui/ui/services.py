@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import constants
 
 from tui.commands.builtin import registry as builtins
 from tui.commands.builtin.project import PROMPT, template_commands
+from tui.commands.builtin.server_prompts import SERVER_PROMPT, server_prompt_commands
 from tui.commands.keymap import key_words
 from tui.commands.registry import CommandContext, Registry, Screen, Step, View
 from tui.domain.blocks import Block
@@ -83,6 +84,14 @@ class UiServices:
     def use_prompts(self, templates: PromptTemplates) -> None:
         """Make commands of the templates, in place of earlier ones."""
         registry = self.registry.with_commands(PROMPT, template_commands(templates))
+        self._app.registry = registry
+        self._context = replace(self._context, registry=registry)
+
+    def use_server_prompts(self) -> None:
+        """Make commands of the prompts that MCP servers list now. Other commands keep their words."""
+        prompts = self._app.services.servers.prompts()
+        others = {command.slash for command in self.registry if not command.id.startswith(SERVER_PROMPT)}
+        registry = self.registry.with_commands(SERVER_PROMPT, server_prompt_commands(prompts, others))
         self._app.registry = registry
         self._context = replace(self._context, registry=registry)
 
@@ -243,6 +252,7 @@ def command_screen(app: PonderApp) -> Screen:
         move_cursor=move_cursor,
         shift_code=lambda columns: shift_code(app.chat.transcript, columns),
         reread_prompts=lambda: app.ui_services.reread_prompts(),
+        start=parts.start,
         toggle_source=lambda: toggle_source(app.chat.transcript),
         session_changed=lambda: app.chat.open(),
         show_turn=parts.show_turn,
@@ -255,6 +265,10 @@ class ScreenParts:
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do work beside the screen and show its errors."""
+        start_work(self._app, lambda: self._app.ui_services.run_showing_errors(work))
 
     def use_theme(self, name: str) -> None:
         """Switch to a theme, or list the valid names."""

@@ -6,6 +6,7 @@ from tui.app.prompt_cache import with_cost
 from tui.commands.registry import Argument, Command, CommandContext, CommandScope, Group, View
 from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
+from tui.domain.listing import ServerInfo
 from tui.domain.usage import Certainty
 
 
@@ -84,12 +85,14 @@ def _cost_of_uncompress(context: CommandContext, _: str) -> str:
 
 
 async def _mcp(context: CommandContext, _: str) -> None:
-    rows = [
-        f"- **{row.name}** {row.state}, {count(row.tools, 'tool')} {row.detail}"
-        for row in context.services.tools.servers()
-    ]
+    rows = [_server_line(row) for row in context.services.tools.servers()]
     text = "\n".join(rows) or "No MCP servers. `[mcp.servers.NAME]` in config.toml adds one."
     await context.screen.show(View.TEXT, f"MCP servers\n{text}")
+
+
+def _server_line(row: ServerInfo) -> str:
+    more = [count(number, what) for number, what in ((row.prompts, "prompt"), (row.resources, "resource")) if number]
+    return f"- **{row.name}** {row.state}, {', '.join([count(row.tools, 'tool'), *more])} {row.detail}"
 
 
 COMMANDS = (

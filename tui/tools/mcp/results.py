@@ -80,10 +80,10 @@ def outcome_of(server: str, tool: str, result: Mapping[str, object]) -> Outcome:
     """A result for the model: marked as external content, capped, images as images."""
     content = result.get("content")
     parts = content if isinstance(content, list) else []
-    text = "\n".join(filter(None, (_text(part) for part in parts if isinstance(part, dict))))
+    text = "\n".join(filter(None, (text_of(part) for part in parts if isinstance(part, dict))))
     if not text and result.get("structuredContent") is not None:
         text = json.dumps(result["structuredContent"], ensure_ascii=False, indent=1)
-    pictures = tuple(filter(None, (_picture(part) for part in parts if isinstance(part, dict))))
+    pictures = tuple(filter(None, (picture_of(part) for part in parts if isinstance(part, dict))))
     if len(text) > MAX_SHOWN:
         end = end_between_keys(text, MAX_SHOWN // 2)
         start = start_between_keys(text, len(text) - MAX_SHOWN // 2)
@@ -125,12 +125,13 @@ def _clean(value: object) -> object:
     return printable(value) if isinstance(value, str) else value
 
 
-def _text(part: Mapping[str, object]) -> str:
+def text_of(part: Mapping[str, object]) -> str:
+    """The text of a part, or what a part of another kind is."""
     match part.get("type"):
         case "text":
             return str(part.get("text", ""))
         case "image":
-            return "" if _picture(part) else f"[an image of type {part.get('mimeType')}, not shown]"
+            return "" if picture_of(part) else f"[an image of type {part.get('mimeType')}, not shown]"
         case "resource":
             inner = part.get("resource")
             return str(inner.get("text") or f"[{inner.get('uri')}]") if isinstance(inner, dict) else ""
@@ -140,7 +141,7 @@ def _text(part: Mapping[str, object]) -> str:
             return f"[{kind}, not shown]"
 
 
-def _picture(part: Mapping[str, object]) -> ImageBlock | None:
+def picture_of(part: Mapping[str, object]) -> ImageBlock | None:
     """An image that providers accept: they refuse every request with one that is no image of its type."""
     data = part.get("data")
     if part.get("type") != "image" or not isinstance(data, str) or len(data) > MAX_IMAGE:

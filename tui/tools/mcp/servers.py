@@ -12,28 +12,28 @@ import importlib
 import json
 import logging
 import os
-import re
 import secrets
-import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated
-from urllib.parse import urlsplit
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
-from tui.domain.errors import ConfigError, ToolError
-from tui.domain.listing import ServerInfo
+from tui.domain.blocks import Block, TextBlock
+from tui.domain.errors import ToolError
+from tui.domain.listing import ServerInfo, ServerPrompt
 from tui.domain.printable import one_line, printable
 from tui.domain.request import ToolSchema
-from tui.settings.user_files import may_exist, with_home
+from tui.settings.user_files import with_home
 from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
-from tui.tools.builtin.network_addresses import Reach, reach_of
 from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
-from tui.tools.mcp.results import ForeignTool, outcome_of, remarks_line, tools_of
+from tui.tools.mcp.configuration import ServerConfig, code_in_folder, safe_path
+from tui.tools.mcp.lists import PROMPTS, TOOLS, ServerLists
+from tui.tools.mcp.prompts import prompt_blocks, with_words
+from tui.tools.mcp.results import ForeignTool, outcome_of, remarks_line
 from tui.tools.permissions.permissions import Intent, offered
 from tui.tools.permissions.rules import Access, RequestedAccess
 from tui.tools.tool import Job, Outcome, Prepared
@@ -44,91 +44,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
 
-_NAME = re.compile(r"(?=.{1,32}\Z)[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
-"""Without ``__``, which separates the server's name from the tool's."""
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-
-
-class ServerConfig(BaseModel):
-    """One server: a program that is started, or an address."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    command: str = ""
-    """The program to start; it speaks on stdin and stdout."""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = Field(default_factory=dict)
-    """Variables it gets besides PATH, HOME, LANG and the like; ``${NAME}`` takes one of ours."""
-    folder: str = ""
-    """Where the program starts: `~` and relative paths are possible. The working folder if empty."""
-    url: str = ""
-    """The address of a streamable HTTP server."""
-    headers: Mapping[str, str] = Field(default_factory=dict)
-    """Sent with every request; ``${NAME}`` takes a variable of the environment."""
-    enabled: bool = True
-    start_timeout: Annotated[float, Field(gt=0, le=120)] = 10.0
-    """Seconds until it must answer."""
-
-    @model_validator(mode="after")
-    def _check_transport(self) -> ServerConfig:
-        if bool(self.command) == bool(self.url):
-            raise ValueError("give either `command` or `url`")
-        if self.url and not _may_be_reached(self.url):
-            raise ValueError("`url` must be https, or http on this machine or network")
-        return self
-
-
-def read_servers(
-    table: Mapping[str, object], environment: Mapping[str, str]
-) -> tuple[Mapping[str, ServerConfig], list[ConfigError]]:
-    """The valid servers, and the errors in the others."""
-    servers: dict[str, ServerConfig] = {}
-    problems: list[ConfigError] = []
-    listed = table.get("servers", {})
-    for name, row in listed.items() if isinstance(listed, dict) else ():
-        where = f"`[mcp.servers.{name}]`"
-        try:
-            if not _NAME.fullmatch(name):
-                raise ConfigError(f"{where}: a name has letters, digits, `-` and single `_`, 32 at most.", key=name)
-            servers[name] = _expanded(ServerConfig.model_validate(row), environment, where)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            key = ".".join(map(str, first["loc"]))
-            problems.append(ConfigError(f"{where}{f' `{key}`' if key else ''}: {first['msg']}.", key=name))
-        except ConfigError as problem:
-            problems.append(problem)
-    unknown = set(table) - {"servers"}
-    problems += [ConfigError(f"`[mcp]` has no key `{key}`.", key=key, nearest=("servers",)) for key in unknown]
-    return servers, problems
-
-
-def _expanded(server: ServerConfig, environment: Mapping[str, str], where: str) -> ServerConfig:
-    def value(text: str) -> str:
-        missing = [name for name in _VARIABLE.findall(text) if name not in environment]
-        if missing:
-            raise ConfigError(f"{where}: the variable `{missing[0]}` is not set.", key=missing[0])
-        return _VARIABLE.sub(lambda found: environment[found[1]], text)
-
-    return server.model_copy(
-        update={
-            "env": {name: value(text) for name, text in server.env.items()},
-            "headers": {name: value(text) for name, text in server.headers.items()},
-        }
-    )
-
-
-def _may_be_reached(text: str) -> bool:
-    try:
-        url = urlsplit(text)
-        host = url.hostname or ""
-    except ValueError:
-        return False
-    if url.scheme == "https":
-        return bool(host)
-    return url.scheme == "http" and (host == "localhost" or reach_of(host) is Reach.PRIVATE)
-
-
-MAX_PAGES = 20
+T = TypeVar("T")
 WAITING = "not started"
 READY = "ready"
 STARTING = "starting"
@@ -136,6 +52,10 @@ OFF = "off"
 ENDED = "it ended: the next use starts it again"
 SENT_TOO_MUCH = "it sent more than 16 MB at once and was ended: the next use starts it again"
 LOOK_AGAIN_S = 1.0
+ANSWER_WITHIN_S = 60.0
+"""Seconds for what the user, not the model, asks of a server."""
+MAX_VALUES = 100
+MAX_VALUE = 200
 _CLOSED = "Connection closed"
 """The SDK's message."""
 NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
@@ -143,21 +63,19 @@ NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` a
 
 @dataclass(slots=True)
 class Server:
-    """One server. ``tools`` is the last list it sent, also while it is not running: the next use starts it."""
+    """One server, which is started when it is used."""
 
     name: str
     config: ServerConfig
     folder: Path
+    lists: ServerLists
     proxy_for: ProxyFor = no_proxy
     state: str = WAITING
-    tools: tuple[ForeignTool, ...] = ()
-    remarks: tuple[str, ...] = ()
     _client: Client | None = None
     _life: asyncio.Task[None] | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _tree: ProcessTree | None = None
-    _stale: bool = False
     _looked: float = 0.0
     _seen_dead: bool = False
     _sent_too_much: bool = False
@@ -174,14 +92,8 @@ class Server:
         await self._settled.wait()
         if self._client is None:
             raise ToolError(f"The MCP server `{self.name}` is not available: {self.state}.")
-        if self._stale:
-            self._stale = False
-            try:
-                await self._list(self._client)
-            except BaseException:
-                # The new list was not read, so the next call requests it again.
-                self._stale = True
-                raise
+        if TOOLS in self.lists.stale:
+            await self.lists.read_tools(self._client)
         return self._client
 
     async def down(self, why: str) -> None:
@@ -195,33 +107,59 @@ class Server:
     async def call(self, tool: ForeignTool, arguments: Mapping[str, object], tell: Callable[[str], None]) -> Outcome:
         """Call a tool with exactly the definition the user permitted."""
         client = await self.up()
-        if tool not in self.tools:
+        if tool not in self.lists.tools:
             raise ToolError(f"`{tool.schema.name}` was changed or removed since it was offered. Not executed.")
-        from mcp.shared.exceptions import MCPError
-        from mcp_types import CONNECTION_CLOSED
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             tell(one_line(message or f"{progress:g}" + (f" of {total:g}" if total else ""), 200))
 
+        answer = client.call_tool(tool.theirs, dict(arguments), progress_callback=report)
+        result = await self._answer(answer, "this call, which may have run", "the call may have run. Ask it for less")
+        return await asyncio.to_thread(self._outcome, tool, result)
+
+    async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> tuple[Block, ...]:
+        """The text of a prompt."""
+        client = await self.up()
+        answer = client.get_prompt(prompt.theirs, dict(arguments))
+        result = await self._answer(answer, "this request", "the prompt is too long")
+        return prompt_blocks(prompt, result.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    async def completions(
+        self, prompt: ServerPrompt, argument: str, typed: str, others: Mapping[str, str]
+    ) -> list[str]:
+        """The server's suggestions for an argument of a prompt."""
+        from mcp_types import PromptReference
+
+        client = await self.up()
+        if client.server_capabilities.completions is None:
+            return []
+        reference = PromptReference(type="ref/prompt", name=prompt.theirs)
+        answer = client.complete(reference, {"name": argument, "value": typed}, dict(others))
+        return (await self._answer(answer, "this request", "too many suggestions")).completion.values
+
+    async def _answer(self, request: Awaitable[T], what: str, too_much: str) -> T:
+        """What the server answers. A failure becomes a ToolError, which says what may have happened."""
+        from mcp.client import InputRequiredRoundsExceededError
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
         try:
-            result = await client.call_tool(tool.theirs, dict(arguments), progress_callback=report)
+            return await request
         except MCPError as error:
             # Servers also use this code for their own errors.
             if error.code == CONNECTION_CLOSED and error.message == _CLOSED:
                 await self.down(SENT_TOO_MUCH if self._sent_too_much else "it ended during a call")
-                if self._sent_too_much:
-                    raise ToolError(
-                        f"The MCP server `{self.name}` sent more than 16 MB at once and was stopped: the call may "
-                        "have run. Ask it for less; the next use restarts it."
-                    ) from None
-                raise ToolError(
-                    f"The MCP server `{self.name}` ended during this call, which may have run. "
-                    "The next use restarts it."
-                ) from None
+                ended = (
+                    f"sent more than 16 MB at once and was stopped: {too_much}; the next use restarts it."
+                    if self._sent_too_much
+                    else f"ended during {what}. The next use restarts it."
+                )
+                raise ToolError(f"The MCP server `{self.name}` {ended}") from None
             raise ToolError(f"The MCP server `{self.name}` refused: {printable(error.message)[:2000]}") from None
         except ValueError:
             raise ToolError(f"The MCP server `{self.name}` returned an invalid result.") from None
-        return await asyncio.to_thread(self._outcome, tool, result)
+        except InputRequiredRoundsExceededError:
+            raise ToolError(f"The MCP server `{self.name}` asked for input again and again.") from None
 
     def _outcome(self, tool: ForeignTool, result: CallToolResult) -> Outcome:
         return outcome_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
@@ -229,8 +167,14 @@ class Server:
     def row(self) -> ServerInfo:
         state = self._state_now()
         last = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
-        detail = remarks_line([*self.remarks, *([f"last output: {last}"] if last else [])])
-        return ServerInfo(name=self.name, state=state, tools=len(self.tools), detail=detail)
+        detail = remarks_line([*self.lists.remarks, *([f"last output: {last}"] if last else [])])
+        return ServerInfo(
+            name=self.name,
+            state=state,
+            tools=len(self.lists.tools),
+            prompts=len(self.lists.prompts),
+            detail=detail,
+        )
 
     def _state_now(self) -> str:
         """Detects that the process died. This reads the process table, so it is done at most once a second."""
@@ -254,12 +198,12 @@ class Server:
                 stack.callback(deadline.cancel)
                 async with asyncio.timeout(limit):
                     client = await self._connected(tree, stack)
-                    await self._list(client)
+                    await self.lists.read_tools(client)
                 deadline.cancel()
                 self._client, self.state = client, READY
                 self._settled.set()
                 try:
-                    await self._stop.wait()
+                    await self._until_stopped(client)
                 finally:
                     self._client = None
         except TimeoutError:
@@ -270,6 +214,16 @@ class Server:
             tree.kill()
             self._client = None
             self._settled.set()
+
+    async def _until_stopped(self, client: Client) -> None:
+        """Keep the lists up to date meanwhile."""
+        self.lists.mark_stale(PROMPTS)
+        async with asyncio.TaskGroup() as tasks:
+            work = (self.lists.follow(client, self.config.start_timeout), self.lists.listen(client))
+            running = [tasks.create_task(each) for each in work]
+            await self._stop.wait()
+            for task in running:
+                task.cancel()
 
     async def _connected(self, tree: ProcessTree, stack: AsyncExitStack) -> Client:
         try:
@@ -300,23 +254,11 @@ class Server:
                 f"not started, because `{self.config.command}` may run code of this folder (`{found}`): set `folder` in"
                 f' `[mcp.servers.{self.name}]`, to "~" to start it elsewhere, or to "." to allow it'
             )
-        environment = {**_safe_path(argv), **self.config.env, MARK: tree.mark}
+        environment = {**safe_path(argv), **self.config.env, MARK: tree.mark}
         return program(argv, environment, folder, stack.enter_context(_capture_tail(self._stderr)), tree, too_large)
 
     async def _on_message(self, message: object) -> None:
-        if getattr(message, "method", "") == "notifications/tools/list_changed":
-            self._stale = True
-
-    async def _list(self, client: Client) -> None:
-        rows: list[Mapping[str, object]] = []
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            page = await client.list_tools(cursor=cursor)
-            rows += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools]
-            cursor = page.next_cursor
-            if not cursor:
-                break
-        self.tools, self.remarks = tools_of(self.name, rows)
+        self.lists.heard(getattr(message, "method", ""))
 
 
 @dataclass(slots=True)
@@ -324,10 +266,12 @@ class McpServers:
     """The configured servers; there may be none."""
 
     servers: Sequence[Server]
+    redact: Callable[[str], str] = str
+    """Removes known secrets from texts of servers."""
 
     def schemas(self) -> Mapping[str, tuple[str, ToolSchema]]:
         """Server name and definition by tool name, for all servers that have listed their tools."""
-        return {tool.schema.name: (server.name, tool.schema) for server in self.servers for tool in server.tools}
+        return {tool.schema.name: (server.name, tool.schema) for server in self.servers for tool in server.lists.tools}
 
     async def prepare(self, name: str, arguments: Mapping[str, object]) -> Prepared:
         """Validate a call. Raises ToolError."""
@@ -344,6 +288,45 @@ class McpServers:
         )
         return Prepared(intents=(intent,), perform=perform)
 
+    def prompts(self) -> tuple[ServerPrompt, ...]:
+        """The prompts of all servers, by their slash words."""
+        return with_words([prompt for server in self.servers for prompt in server.lists.prompts])
+
+    async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> tuple[Block, ...]:
+        """The text of a prompt. Raises ToolError."""
+        blocks = await self._in_time(self._named(prompt.server).prompt(prompt, arguments), prompt.server)
+        return tuple(
+            replace(block, text=self.redact(block.text)) if isinstance(block, TextBlock) else block for block in blocks
+        )
+
+    async def completions(
+        self, prompt: ServerPrompt, argument: str, typed: str, others: Mapping[str, str]
+    ) -> Sequence[str]:
+        """Suggestions for an argument of a prompt; none if they contain what cannot be typed."""
+        server = self._named(prompt.server)
+        if server.state != READY:
+            return ()
+        values = await self._in_time(server.completions(prompt, argument, typed, others), prompt.server)
+        return [value for value in values[:MAX_VALUES] if value.strip() and one_line(value, MAX_VALUE) == value]
+
+    def follow(self, heard: Callable[[], None]) -> None:
+        """Call this, on the servers' thread, whenever a list has changed."""
+        for server in self.servers:
+            server.lists.changed = heard
+
+    async def _in_time(self, work: Awaitable[T], server: str) -> T:
+        try:
+            async with asyncio.timeout(ANSWER_WITHIN_S):
+                return await work
+        except TimeoutError:
+            raise ToolError(f"The MCP server `{server}` did not answer within {ANSWER_WITHIN_S:g} seconds.") from None
+
+    def _named(self, name: str) -> Server:
+        found = next((server for server in self.servers if server.name == name), None)
+        if found is None or found.state == OFF:
+            raise ToolError(f"There is no MCP server `{name}`.")
+        return found
+
     def rows(self) -> Sequence[ServerInfo]:
         """Data for ``/mcp``."""
         return [server.row() for server in self.servers]
@@ -358,52 +341,29 @@ class McpServers:
 
     def _find(self, name: str) -> tuple[Server, ForeignTool]:
         for server in self.servers:
-            for tool in server.tools:
+            for tool in server.lists.tools:
                 if tool.schema.name == name:
                     return server, tool
         raise ToolError(f"There is no tool `{name}`.")
 
 
-_STARTERS = frozenset(("bun", "bunx", "corepack", "deno", "npm", "npx", "pnpm", "pnpx", "yarn", "yarnpkg"))
-"""Programs that take code or settings from the folder they start in, or from one above."""
-_TAKEN = (
-    *("node_modules", "package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", "pnpm-workspace.yaml"),
-    *("bunfig.toml", "deno.json", "deno.jsonc"),
-)
-
-
-def code_in_folder(command: str, folder: Path) -> str:
-    """What a command would run or obey of a working folder that it was not told about; empty if nothing."""
-    found = shutil.which(command) if PurePath(command).name == command else None
-    if found is not None and folder in Path(found).absolute().parents:
-        return printable(str(Path(found).absolute().relative_to(folder)), keep_newlines=False)
-    if PurePath(command).stem.lower() not in _STARTERS:
-        return ""
-    home = with_home(Path("~"))
-    for place in (folder, *folder.parents):
-        if place == home:  # what is there belongs to the user
-            return ""
-        for name in _TAKEN:
-            if may_exist(place / name):
-                return name
-    return ""
-
-
-def _safe_path(argv: Sequence[str]) -> dict[str, str]:
-    """``python -m`` would run a module of this name from the working folder, before the installed one."""
-    is_python = re.fullmatch(r"(?:python|pypy)[0-9.]*(?:\.exe)?", PurePath(argv[0]).name, re.IGNORECASE)
-    return {"PYTHONSAFEPATH": "1"} if is_python and "-m" in argv else {}
-
-
-def open_servers(configs: Mapping[str, ServerConfig], folder: Path, proxy_for: ProxyFor) -> McpServers:
+def open_servers(
+    configs: Mapping[str, ServerConfig], folder: Path, proxy_for: ProxyFor, redact: Callable[[str], str]
+) -> McpServers:
     """Create the configured servers without starting them."""
     return McpServers(
         [
             Server(
-                name=name, config=config, folder=folder, proxy_for=proxy_for, state=WAITING if config.enabled else OFF
+                name=name,
+                config=config,
+                folder=folder,
+                lists=ServerLists(name),
+                proxy_for=proxy_for,
+                state=WAITING if config.enabled else OFF,
             )
             for name, config in configs.items()
-        ]
+        ],
+        redact,
     )
 
 

@@ -1,0 +1,97 @@
+"""Prompts of MCP servers as commands of the running program."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.app.screen_stage import Screen, screen
+from tests.app.stage import config
+from tests.ui.stage import type_in, until
+from tui.domain.blocks import TextBlock
+
+pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
+
+OFFERS = str(Path(__file__).parents[1] / "fakes" / "mcp_offers.py")
+
+
+@asynccontextmanager
+async def _opened(home: Path, *ways: str) -> AsyncIterator[Screen]:
+    """The screen, once the server has listed its prompts."""
+    program = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps([OFFERS, *ways])}\nstart_timeout = 50\n"
+    config(home, f"[mcp.servers.docs]\n{program}")
+    async with screen(home) as s:
+        started = s.house.program.engine.call(s.house.program.toolbox.ready())
+        await until(s.pilot, started.done)
+        await until(s.pilot, lambda: s.app.registry.by_slash("docs:hello") is not None)
+        yield s
+
+
+async def _sent(s: Screen, line: str) -> str:
+    """The message that a line has sent, after its answer."""
+    turns = len(s.house.view().turns)
+    await s.enter(line)
+    await until(s.pilot, lambda: len(s.house.view().turns) > turns and not s.app.chat.is_busy())
+    (block,) = s.house.view().turns[-1].messages[0].blocks
+    assert isinstance(block, TextBlock)
+    return block.text
+
+
+async def test_a_prompt_is_a_command_with_completion_and_help(tmp_path: Path) -> None:
+    async with _opened(tmp_path) as s:
+        await type_in(s.pilot, "/docs:rev")
+        await s.until_it_says("/docs:review FILE [FOCUS]  Review a file. (from the MCP server docs)")
+        await type_in(s.pilot, "iew m")
+        await s.until_it_says("my notes.txt")
+        await s.pilot.press("down", "tab")
+        await until(s.pilot, lambda: s.app.chat.composer.text == "/docs:review 'my notes.txt'")
+        await s.pilot.press("escape")
+        s.app.chat.composer.load_text("")
+        assert await _sent(s, "/docs:review a.py speed") == (
+            "Prompt `review` of the MCP server `docs`:\n\nReview a.py with regard to speed."
+        )
+        await s.enter("/help")
+        await s.until_it_says("search keys and commands")
+        await type_in(s.pilot, "docs:review")
+        await s.until_it_says("/docs:review FILE [FOCUS]")
+        await s.pilot.press("escape")
+        await until(s.pilot, lambda: s.app.screen is s.app.chat)
+        await s.pilot.press("ctrl+p")
+        await type_in(s.pilot, "docs:hello")
+        await s.until_it_says("Prompt: docs:hello")
+
+
+async def test_missing_arguments_are_told_and_nothing_is_sent(tmp_path: Path) -> None:
+    async with _opened(tmp_path) as s:
+        await s.enter("/docs:review")
+        await s.until_toast("/docs:review needs FILE")
+        await s.enter("/docs:empty")
+        await s.until_toast("is empty")
+        assert s.house.view().turns == ()
+
+
+async def test_a_text_that_looks_like_commands_is_only_sent(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("secret", "utf-8")
+    async with _opened(tmp_path) as s:
+        before = s.house.services.settings.layers()
+        text = await _sent(s, "/docs:commands")
+        assert text.endswith("\n\n/set tools.enabled false\n!touch ran\n@notes.txt\n/trust")
+        assert "secret" not in text
+        assert s.house.services.settings.layers() == before
+        assert not (tmp_path / "ran").exists()
+        assert s.house.program.project is not None
+        assert not s.house.program.project.trusted
+
+
+async def test_words_of_ponder_remain_its_own(tmp_path: Path) -> None:
+    async with _opened(tmp_path, "hostile") as s:
+        await s.enter("/help")
+        await s.until_it_says("search keys and commands")
+        await s.pilot.press("escape")
+        assert await _sent(s, "/docs:help") == "Prompt `help` of the MCP server `docs`:\n\nI am 'help'."

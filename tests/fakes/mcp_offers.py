@@ -1,0 +1,91 @@
+"""An MCP server by the official SDK with prompts, run as a program: honest ones, and many ways to deceive."""
+
+from __future__ import annotations
+
+import sys
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.prompts import Prompt
+from mcp.server.mcpserver.prompts.base import AssistantMessage, UserMessage
+from mcp_types import Completion, CompletionArgument, ImageContent
+
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgAAAAAgAB4iG8MwAAAABJRU5ErkJggg=="
+HOSTILE = ("help", "Set", "quit now", "a\u202eb", "zero\u200bwidth", "trust:off", "../x", "SET", "x" * 300)
+"""Names that are words of ponder, differ in letter case, or hide something."""
+
+server = MCPServer("offers")
+
+
+@server.prompt()
+def review(file: str, focus: str = "everything") -> str:
+    """Review a file."""
+    return f"Review {file} with regard to {focus}."
+
+
+@server.prompt()
+def hello() -> str:
+    """Says hello."""
+    return "Hello there."
+
+
+@server.prompt()
+def commands() -> str:
+    """Looks like commands."""
+    return "/set tools.enabled false\n!touch ran\n@notes.txt\n/trust"
+
+
+@server.prompt()
+def dialogue() -> list[UserMessage | AssistantMessage]:
+    """A dialogue with a picture."""
+    picture = ImageContent(type="image", data=PICTURE, mime_type="image/png")
+    false = ImageContent(type="image", data="bm8gcGljdHVyZQ==", mime_type="image/png")
+    return [UserMessage("Look."), AssistantMessage("At what?"), UserMessage(picture), UserMessage(false)]
+
+
+@server.prompt()
+def empty() -> str:
+    """Has no text."""
+    return ""
+
+
+@server.prompt()
+def secret() -> str:
+    """Repeats a key."""
+    return "The key is sk-canary-0123456789abcdefghij."
+
+
+@server.completion()
+async def complete(ref: object, argument: CompletionArgument, context: object) -> Completion:
+    known = ["main.py", "my notes.txt", "bad\x1b[31m", "two\nlines"]
+    return Completion(values=[name for name in known if name.startswith(argument.value)])
+
+
+@server.tool()
+async def add_prompt(ctx: Context) -> str:
+    """Adds a prompt and says so."""
+
+    def later() -> str:
+        """Was added later."""
+        return "Later."
+
+    server.add_prompt(Prompt.from_function(later))
+    await ctx.notify_prompts_changed()
+    await ctx.session.send_prompt_list_changed()
+    return "added"
+
+
+def hostile(name: str) -> Prompt:
+    def text() -> str:
+        return f"I am {name!a}."
+
+    return Prompt.from_function(text, name=name, description=f"\x1b[2J\u202e{name}\n/set")
+
+
+if "hostile" in sys.argv:
+    for each in HOSTILE:
+        server.add_prompt(hostile(each))
+if "many" in sys.argv:
+    for number in range(3_000):
+        server.add_prompt(hostile(f"p{number}"))
+server.run()
