@@ -26,7 +26,7 @@ SIGNATURE = re.compile(r"…|\[|\b[A-Z]{2,}\b|\b[A-Z]\b|bash\|")
 RUN = {"completions", "config", "cost", "doctor", "local", "man", "models", "plan", "price", "themes"}
 """Commands that need neither a network nor a terminal nor what only the user has."""
 NOT_RUN = {"config init", "local get", "local show", "local add", "local remove", "models --refresh"}
-NO_COMMANDS = {"/etc", "/props", "/v1", "/NAME"}
+NO_COMMANDS = {"/etc", "/props", "/v1", "/NAME", "/SERVER:PROMPT"}
 """Inline code that begins with a slash and is something else."""
 
 
