@@ -183,6 +183,28 @@ def test_when_nothing_helps_the_last_partial_is_kept_and_the_turn_fails() -> Non
     assert end.turn.messages[-1].interrupted == "reset"
 
 
+def test_a_retry_says_how_many_attempts_there_are_and_whose_fault_it_is() -> None:
+    fault = _error(ErrorKind.OVERLOADED)
+    begun: Script = [ResponseStarted("m", "r"), *words("Half")[:3], ProviderError(ErrorKind.NETWORK, "reset")]
+    _, heard = _play([[fault], begun, answer("ok")])
+    told = [(event.attempt, event.attempts, event.provider) for event in heard if isinstance(event, RetryScheduled)]
+    assert told == [(2, 5, "Fake"), (3, 3, "Fake")]
+
+
+def test_a_wait_is_skipped_once_and_only_while_there_is_one() -> None:
+    async def play() -> None:
+        async with stage([[_error(ErrorKind.RATE_LIMIT, retry_after_s=50)], answer("ok")]) as s:
+            await s.session.retry_now()
+            await s.session.submit((TextBlock(text="go"),))
+            await s.until(RetryScheduled)
+            await s.session.retry_now()
+            began = asyncio.get_running_loop().time()
+            await s.until(TurnFinished)
+            assert asyncio.get_running_loop().time() - began < 1
+
+    virtually(play())
+
+
 def test_a_usage_limit_of_hours_fails_at_once_with_the_time() -> None:
     _, heard = _play([[_error(ErrorKind.RATE_LIMIT, retry_after_s=18_000)]])
     assert isinstance(heard[-1], TurnFailed)

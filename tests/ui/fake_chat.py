@@ -93,8 +93,8 @@ class FakeChat(ChatService):
         self.asked.append(("take_last_queued", None))
         return ()
 
-    async def answer_long_wait(self, *, agree: bool) -> None:
-        self.asked.append(("answer_long_wait", agree))
+    async def end_wait(self, *, now: bool) -> None:
+        self.asked.append(("retry_now" if now else "agree", None))
 
     async def answer_approval(self, call_id: str, answer: str, session: str = "") -> bool:
         self.asked.append(("approval", (call_id, answer)))

@@ -126,9 +126,10 @@ class ChatService:
         """Remove the last queued prompt and return it; () if nothing is queued."""
         return await self._current.call(self._current.session.queue.take_last_queued())
 
-    async def answer_long_wait(self, *, agree: bool) -> None:
-        """Agree to a long wait before a retry, or refuse it."""
-        await self._current.call(self._current.session.answer_long_wait(agree=agree))
+    async def end_wait(self, *, now: bool) -> None:
+        """Send a retry that is awaited ``now``, or agree to a long wait before it."""
+        session = self._current.session
+        await self._current.call(session.retry_now() if now else session.answer_long_wait(agree=True))
 
     async def answer_approval(self, call_id: str, answer: str, session: str = "") -> bool:
         """Answer the approval of a tool call; returns False if it is no longer open.

@@ -77,6 +77,10 @@ class RetryScheduled:
     error: PonderError
     needs_consent: bool = False
     """The wait is long, so the user must agree to it."""
+    attempts: int = 0
+    """The most attempts if all fail like this one; 0 if unknown."""
+    provider: str = ""
+    """The provider's title."""
 
 
 @dataclass(frozen=True, slots=True)

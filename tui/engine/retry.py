@@ -140,10 +140,13 @@ def _was_tried(repair: Repair, error: ProviderError, spent: Spent) -> bool:
     return repair in spent.repairs
 
 
+def attempts_left(spent: Spent) -> int:
+    """How many more attempts may fail."""
+    return (ATTEMPTS_WITH_PARTIAL if spent.failed_with_partial else ATTEMPTS_BEFORE_FIRST_EVENT) - spent.failures
+
+
 def _attempts_used_up(spent: Spent) -> bool:
-    if spent.failed_with_partial:
-        return spent.failures >= ATTEMPTS_WITH_PARTIAL
-    return spent.failed_before_first >= ATTEMPTS_BEFORE_FIRST_EVENT
+    return attempts_left(spent) <= 0
 
 
 def _wait(error: ProviderError, spent: Spent, draw: float, now: float) -> Decision:

@@ -325,6 +325,11 @@ class Session:
         """Cancel the running job and hold the queue; the answer so far is kept."""
         await self._runner.cancel(self._group())
 
+    async def retry_now(self) -> None:
+        """Do not wait before a retry; does nothing if none is awaited."""
+        if self._runner.retry_wait.is_waiting:
+            self._runner.retry_wait.skip()
+
     async def answer_long_wait(self, *, agree: bool) -> None:
         """The user's answer about a long wait before a retry."""
         self._runner.retry_wait.answer(agree=agree)

@@ -26,7 +26,7 @@ from tui.engine.attempt import ENDED, Attempt, AttemptId, AttemptOutput
 from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import OpenTurn
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, field_of, is_ours, is_thinking_sent_back
-from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, SendRepaired, Spent, Wait, decide
+from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, SendRepaired, Spent, Wait, attempts_left, decide
 
 CHECKPOINT_EVERY_S = 1.0
 """The most of a running stream that a crash can lose; the meter is updated at the same interval."""
@@ -311,7 +311,18 @@ class Step:
             return
         self._spent = self._spent.failed(partial=attempt.shown)
         turn = self._turn
-        turn.publish(RetryScheduled(turn.id, decision.seconds, turn.attempts + 1, failure, decision.needs_consent))
+        most = turn.attempts + attempts_left(self._spent)
+        turn.publish(
+            RetryScheduled(
+                turn.id,
+                decision.seconds,
+                turn.attempts + 1,
+                failure,
+                decision.needs_consent,
+                most,
+                turn.target.provider.title,
+            )
+        )
         if decision.needs_consent and not turn.ports.interactive:
             raise failure
         began = self._clock.monotonic()

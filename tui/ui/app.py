@@ -19,6 +19,7 @@ from tui.commands.registry import CommandScope, Registry, View
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.printable import printable
+from tui.engine.state import Phase
 from tui.ui.chat.screen import ChatScreen
 from tui.ui.dialogs.open_view import open_view
 from tui.ui.dialogs.sheet import Sheet
@@ -207,9 +208,12 @@ class PonderApp(HookedApp[int]):
         """Suspend to the shell; ``fg`` resumes."""
         self.global_keys.sleep()
 
-    def action_step_find(self, step: int) -> None:
-        """Go to the next or previous match of the last search."""
-        self.finding.step(step)
+    async def action_step_find(self, step: int) -> None:
+        """Go to the next or previous match of the last search; while a retry is awaited, n sends it now."""
+        if step > 0 and self.chat.status.status.phase is Phase.RETRYING:
+            await self.ui_services.retry_now()
+        else:
+            self.finding.step(step)
 
     def action_begin_command(self) -> None:
         """Start a slash command from anywhere; in the transcript other letters are its own keys."""
@@ -253,6 +257,10 @@ class PonderApp(HookedApp[int]):
     @on(Transcript.BranchClicked)
     async def _branch_clicked(self, event: Transcript.BranchClicked) -> None:
         await self.ui_services.run_id("chat.branch" if event.step > 0 else "chat.previous_branch")
+
+    @on(Transcript.RetryClicked)
+    async def _retry_clicked(self, event: Transcript.RetryClicked) -> None:
+        await (self.ui_services.retry_now() if event.now else self.ui_services.run_id("chat.stop"))
 
     @on(Transcript.LinkClicked)
     def _link_clicked(self, event: Transcript.LinkClicked) -> None:

@@ -68,8 +68,10 @@ class UiServices:
 
     def showing(self) -> Showing:
         """How thinking and pictures are shown."""
-        shown = bool(self._app.services.settings.layers().value("reasoning.includeInResponse"))
-        return Showing(thinking=shown, fold=self._fold, pictures=self.pictures)
+        layers = self._app.services.settings.layers()
+        shown = bool(layers.value("reasoning.includeInResponse"))
+        still = bool(layers.value("ui.plain")) or not layers.value("ui.motion")
+        return Showing(thinking=shown, fold=self._fold, pictures=self.pictures, still=still)
 
     def step_thinking_view(self) -> Fold:
         """Switch all thinking to the next of folded, peek and full."""
@@ -131,6 +133,15 @@ class UiServices:
     async def submit(self, blocks: tuple[Block, ...], replaced: str | None, *, after_step: bool = False) -> None:
         """Send a prompt; it replaces the turn ``replaced``, if given."""
         await self._app.editing.submit(blocks, replaced, after_step=after_step)
+
+    async def retry_now(self) -> None:
+        """Do not wait before a retry. The draft stays a draft."""
+        await self._app.services.chat.end_wait(now=True)
+
+    async def agree_to_wait(self) -> None:
+        """Accept the long wait before a retry."""
+        self._app.chat.conversation.awaited.agree()
+        await self._app.services.chat.end_wait(now=False)
 
     async def take_last_queued(self) -> None:
         """Put the last queued prompt into the composer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
@@ -14,6 +15,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
+from tui.domain.events import RetryScheduled
 from tui.domain.format_numbers import count
 from tui.domain.printable import one_line, printable
 
@@ -191,6 +193,8 @@ class AttachmentChips:
 
 
 MAX_ROWS = 10
+WORD_S = 1.0
+"""Within this time after a letter that is also a key, another letter makes both a word."""
 
 
 def editable_text(text: str) -> str:
@@ -249,6 +253,10 @@ class Composer(TextArea):
         """Queued prompts: with an empty composer ↑ takes the last one back, and enter sends a paused queue."""
         self.turn_runs = False
         """While a turn runs, tab sends the draft with the next tool results."""
+        self.retry: RetryScheduled | None = None
+        """The retry that is awaited: with an empty composer n sends it now, and enter accepts a long wait."""
+        self._skipped_at = float("-inf")
+        """When n was pressed for a retry: it is a letter if the user types on."""
         self.on_draft: Callable[[], None] | None = None
         """Called synchronously when the draft changes. ``TextArea.Changed`` arrives only after keys that are already
         queued, so it would miss a draft that is emptied and rewritten."""
@@ -306,6 +314,9 @@ class Composer(TextArea):
             await self.run_action("app.command('program.quit')")
 
     async def on_key(self, event: events.Key) -> None:
+        skipped_at, self._skipped_at = self._skipped_at, float("-inf")
+        if event.is_printable and not self.text and time.monotonic() - skipped_at < WORD_S:
+            self.insert("n")
         if self._takes(event.key):
             event.stop()
             event.prevent_default()
@@ -313,6 +324,8 @@ class Composer(TextArea):
     def _takes(self, key: str) -> bool:
         pressed = self._meant_for_others(key)
         if pressed:
+            if pressed == "now":
+                self._skipped_at = time.monotonic()
             self.post_message(self.Pressed(pressed))
             return True
         match key:
@@ -337,7 +350,9 @@ class Composer(TextArea):
         if self.text.strip():
             return "end" if key == "end" and self.cursor_location == self.document.end else ""
         keys = {"end": "end", "question_mark": "" if self.text else "help"}
-        if self.queued:
+        if self.retry is not None and not self.text:
+            keys |= {"n": "now"} | ({"enter": "agree"} if self.retry.needs_consent else {})
+        elif self.queued:
             keys |= {"enter": "resume", "up": "take_last_queued"}
             keys |= {"tab": "move"} if self.turn_runs else {}
         return keys.get(key, "")

@@ -331,12 +331,6 @@ class InputArea(Vertical):
                 await self._ui_services.run_id("program.help")
             case "end":
                 await self._ui_services.run_id("view.follow")
-            case "take_last_queued":
-                await self._ui_services.take_last_queued()
-            case "resume":
-                await self._services.chat.resume_queue()
-            case "move":
-                await self._services.chat.move_last_queued()
             case "up" | "down" if self._popup is not None:
                 self._popup.move(1 if event.key == "down" else -1)
             case "escape":
@@ -345,6 +339,22 @@ class InputArea(Vertical):
                 self._accept()
             case "enter":
                 await self._accept_or_send()
+            case _:
+                await self._act(event.key)
+
+    async def _act(self, what: str) -> None:
+        """Do what a key of the empty composer means for the queue, or for a retry that is awaited."""
+        match what:
+            case "take_last_queued":
+                await self._ui_services.take_last_queued()
+            case "resume":
+                await self._services.chat.resume_queue()
+            case "move":
+                await self._services.chat.move_last_queued()
+            case "now":
+                await self._ui_services.retry_now()
+            case "agree":
+                await self._ui_services.agree_to_wait()
             case _:
                 pass
 
@@ -423,6 +433,7 @@ class EditMode:
         self._view = view
         self._composer.queued = len(view.queue)
         self._composer.turn_runs = view.open_turn is not None
+        self._composer.retry = view.retry if view.phase is Phase.RETRYING else None
         self._input_area.show_queue(view)
         if all(turn.id != self.turn for turn in view.turns):
             self.turn = None

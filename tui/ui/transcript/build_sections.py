@@ -158,6 +158,8 @@ class Showing:
     fold: Fold = Fold.FOLDED
     pictures: Pictures | None = None
     """Draws pictures; without it only their captions are shown."""
+    still: bool = False
+    """Nothing moves: no spinner and no clock."""
 
 
 def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:

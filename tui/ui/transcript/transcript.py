@@ -17,11 +17,12 @@ from textual.widget import Widget
 from tui.domain.search_terms import SearchTerms
 from tui.ui.terminal.textual_private import move_drag, set_scrolled_size
 from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.transcript.awaited import NOW, RETRY, STOP
 from tui.ui.transcript.branch_mark import STEPS
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.copied_text import CopiedText
 from tui.ui.transcript.row_painter import RowPainter
-from tui.ui.transcript.section import MARGIN, Presence, Section
+from tui.ui.transcript.section import MARGIN, Presence, Section, Speaker
 
 if TYPE_CHECKING:
     from tui.ui.transcript.visible_code import CodeToCopy
@@ -54,6 +55,12 @@ class Transcript(ScrollView, can_focus=True):
         """The word that copies a code block was clicked."""
 
         code: str
+
+    @dataclass
+    class RetryClicked(Message):
+        """A word of the line before a retry was clicked: send it now, or stop."""
+
+        now: bool
 
     @dataclass
     class BranchClicked(Message):
@@ -330,7 +337,7 @@ class Transcript(ScrollView, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """Fold the block whose head was clicked, copy its code, go to another branch, or show a link's address."""
         href = event.style.meta.get("href") if event.style else None
-        if href and href not in STEPS:
+        if href and href not in STEPS and href not in (NOW, STOP):
             self.post_message(self.LinkClicked(str(href)))
             return
         offset = event.get_content_offset(self) or Offset(0, -1)
@@ -345,6 +352,13 @@ class Transcript(ScrollView, can_focus=True):
         if block[1] == 0:
             self._cursor = (found[0], block[0])
         if href:
-            self.post_message(self.BranchClicked(STEPS[str(href)]))
+            self._clicked_word(str(href), self.column.sections[found[0]])
             return
         self._fold(found[0], *block)
+
+    def _clicked_word(self, href: str, section: Section) -> None:
+        """Act on a word of ours; a link of a model's answer with the same address is not one."""
+        if href in STEPS and section.speaker is Speaker.USER:
+            self.post_message(self.BranchClicked(STEPS[href]))
+        elif href in (NOW, STOP) and section.key.startswith(RETRY):
+            self.post_message(self.RetryClicked(now=href == NOW))

@@ -20,6 +20,7 @@ from tui.domain.events import (
     Notice,
     RequestStarted,
     RetryScheduled,
+    Stalled,
     Stamped,
     Streamed,
     ToolFinished,
@@ -34,6 +35,7 @@ from tui.domain.printable import printable
 from tui.domain.stream import StreamEvent
 from tui.engine.state import SessionView
 from tui.ui.markdown.runs import Look, Run
+from tui.ui.transcript.awaited import Awaited, remove_section
 from tui.ui.transcript.blocks import Caption
 from tui.ui.transcript.branch_mark import branch_mark
 from tui.ui.transcript.build_sections import (
@@ -111,6 +113,7 @@ class TranscriptView:
         self._turns: tuple[Turn, ...] = ()
         self._compression: CompressionView | None = None
         self._live: LiveAnswer | PlainFallback | None = None
+        self.awaited = Awaited(transcript, now)
         self._calls = ToolCalls(transcript.column.changed, showing)
         self._count = 0
         self._until_turn_ends: list[Section] = []
@@ -121,7 +124,7 @@ class TranscriptView:
     @property
     def is_live(self) -> bool:
         """Whether anything on the screen has a running clock."""
-        return self._live is not None
+        return self._live is not None or self.awaited.is_shown
 
     def load(self, view: SessionView, showing: Showing | None = None) -> None:
         """Show a session."""
@@ -129,6 +132,8 @@ class TranscriptView:
         self._showing = showing or self._showing
         turns = [*view.turns, view.open_turn] if view.open_turn is not None else list(view.turns)
         self._live, self._broken = None, False
+        self.awaited.forget()
+        self.awaited.still = self._showing.still
         self._calls.clear()
         self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
         self._mark_prompts()
@@ -137,6 +142,8 @@ class TranscriptView:
             self._begin(f"{answer.round}:{answer.attempt}", answer.spec.model, answer.plan.level)
             for event in view.answer.events:
                 self.take(Stamped(view.session, view.seq, Streamed("", view.answer.round, view.answer.attempt, event)))
+        elif view.retry is not None:
+            self.awaited.retry(view.retry, from_now=False)
         for notice in view.notices:
             self._notice(notice.severity.value, notice.text, notice.advice)
         self._transcript.settle()
@@ -144,6 +151,7 @@ class TranscriptView:
     def show(self, showing: Showing) -> None:
         """Change how thinking is shown; the arriving answer is left as it is."""
         self._showing = showing
+        self.awaited.still = showing.still
         self._replace_same(sections_of(self._turns, showing))
 
     def show_places(self, places: Mapping[str, tuple[int, int]]) -> None:
@@ -175,6 +183,7 @@ class TranscriptView:
     def tick(self) -> None:
         """Advance running clocks; called a few times a second while something is live."""
         try:
+            self.awaited.tick()
             if self._live is not None and self._live.tick():
                 self._transcript.column.changed(self._live.section)
         except Exception as error:  # boundary of a message, as above
@@ -197,6 +206,7 @@ class TranscriptView:
                 self._turn_ended(turn, event.error if isinstance(event, TurnFailed) else None)
             case HistoryChanged(turns):
                 self._turns, self._live = turns, None
+                self.awaited.forget()
                 self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
             case CompressionChanged(view):
                 self._compression = view
@@ -206,8 +216,8 @@ class TranscriptView:
 
     def _apply_rest(self, event: AppEvent) -> None:
         match event:
-            case RetryScheduled():
-                self._drop_bare()
+            case RetryScheduled() | Stalled():
+                self._await(event)
             case ToolStarted(call_id=call_id):
                 self._calls.state(call_id, ToolState.RUNNING)
             case ApprovalAsked(call_id=call_id):
@@ -229,29 +239,35 @@ class TranscriptView:
 
     # The arriving answer
 
+    def _await(self, event: RetryScheduled | Stalled) -> None:
+        if isinstance(event, RetryScheduled):
+            self._drop_bare()
+            self.awaited.retry(event, from_now=True)
+        elif self._live is not None:
+            self.awaited.stalled(self._live.section, event.seconds)
+
     def _begin(self, key: str, model: str, level: str) -> None:
         self._drop_bare()
         self._live = LiveAnswer(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._showing)
         self._live.section.add(Caption(Run(heading(model, level), "muted", Look.BOLD)))
+        self.awaited.begin(self._live.section)
         self._transcript.column.append(self._live.section)
 
     def _reset(self) -> None:
+        self.awaited.end()
         live, self._live = self._live, None
-        sections = self._transcript.column.sections
-        if live is None:
-            return
-        if sections and sections[-1] is live.section:
-            self._transcript.column.remove_last(live.section.key)
-        else:  # something was added below it meanwhile
-            self._transcript.rearrange([section for section in sections if section is not live.section])
+        if live is not None:
+            remove_section(self._transcript, live.section)
 
     def _drop_bare(self) -> None:
         """Remove the head of an attempt without content."""
+        self.awaited.end()
         if self._live is not None and len(self._live.section.blocks) == 1:
             self._reset()
 
     def _stream(self, event: StreamEvent) -> None:
         if self._live is not None:
+            self.awaited.take(event)
             self._live.feed(event)
             self._transcript.column.changed(self._live.section)
 
@@ -267,6 +283,7 @@ class TranscriptView:
             self._drop_bare()
             self._replace_same(filter(None, [section_of(message, {}, self._showing)]))
             return
+        self.awaited.end()
         live, self._live = self._live, None
         if isinstance(live, LiveAnswer):
             live.finish(message)
