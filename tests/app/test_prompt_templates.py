@@ -7,12 +7,20 @@ from pathlib import Path
 import pytest
 
 from tests.app.screen_stage import screen
-from tests.app.stage import FAST
+from tests.app.stage import FAST, config
 from tests.ui.stage import until
-from tui.app.prompt_templates import PromptTemplate, PromptTemplates, filled_in, read_templates, template_blocks
+from tui.app.prompt_templates import (
+    PromptTemplate,
+    PromptTemplates,
+    commands_in,
+    filled_in,
+    read_templates,
+    template_blocks,
+)
 from tui.commands.builtin import registry
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError
+from tui.ui.dialogs.approval import Approval
 
 REVIEW = """---
 description: "Review a file"
@@ -191,3 +199,79 @@ def test_a_folder_named_like_the_home_folder_leads_to_no_file_there(
     assert template_blocks(template, "", project)[0] == TextBlock(text='<file name="id_rsa">\nbait\n</file>')
     own = PromptTemplate(name="x", text="Look at @~/.ssh/id_rsa")
     assert template_blocks(own, "", project)[0] == TextBlock(text='<file name="id_rsa">\nthe key\n</file>')
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "commands"),
+    [
+        ("Explain:\n!git log -1", "", ("git log -1",)),
+        ("On !`git branch` now, !`date`.", "", ("git branch", "date")),
+        ("!git show $1", "HEAD", ("git show HEAD",)),
+        ("!git show $1", "'a; touch made'", ("git show 'a; touch made'",)),
+        ("!git show $1", "$(touch made)", ("git show '$(touch'",)),
+        ("!ls $ARGUMENTS", "a 'b c' `x`", ("ls a 'b c' '`x`'",)),
+        ("!ls $2", "a", ("ls ''",)),
+        ("!awk '{print $1}' f", "x", ("awk '{print $1}' f",)),
+        ('!ls \\"$1', "a b", ('ls \\"a',)),
+        ("!ls\n!ls", "", ("ls",)),
+        ("```\n!ls\n!`ls`\n```", "", ()),
+        ("![a](b) and !!ls and ! ls and x!`ls`", "", ()),
+    ],
+)
+def test_commands_in_a_template(text: str, arguments: str, commands: tuple[str, ...]) -> None:
+    template = PromptTemplate(name="x", text=text)
+    assert commands_in(template, arguments) == commands
+    assert template.has_commands == bool(commands)
+
+
+@pytest.mark.parametrize("text", ['!ls "$1"', '!ls "a $ARGUMENTS b"'])
+def test_an_argument_between_double_quotes_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is in quotes"):
+        commands_in(PromptTemplate(name="x", text=text), "$(touch made)")
+
+
+def test_a_template_has_few_commands() -> None:
+    with pytest.raises(UsageError, match="21 commands"):
+        commands_in(PromptTemplate(name="x", text="\n".join(f"!echo {n}" for n in range(21))), "")
+
+
+def test_the_output_takes_the_place_of_the_command_and_is_not_read_again(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("remember", "utf-8")
+    template = PromptTemplate(name="x", text="See:\n!show $1\nNow !`date` and $1.")
+    outputs = {"show a": "@notes $1 !`rm`\n```", "date": "\x1b[1mtoday\x1b[0m\n"}
+    assert template_blocks(template, "a", tmp_path, outputs) == (
+        TextBlock(text="See:\n````console\n$ show a\n@notes $1 !`rm`\n```\n````\nNow today and a."),
+    )
+
+
+async def test_commands_of_a_template_are_run_by_the_rules(tmp_path: Path) -> None:
+    config(tmp_path, "[permissions]\nallow = ['shell(=printf on) full']\ndeny = ['shell(touch)']\n")
+    _write(tmp_path / "config" / "prompts", fine="It is !`printf on`.", never="!printf on\n!touch made $1")
+    async with screen(tmp_path, tools=True) as s:
+        await s.enter("/fine")
+        await until(s.pilot, lambda: len(s.house.view().turns) == 1)
+        assert s.house.view().turns[0].user_blocks == (TextBlock(text="It is on."),)
+        await s.enter("/never 'a b'")
+        await s.until_toast("Denied by the user's rule shell(touch)")
+        await s.until_toast("/never was not sent.")
+        await until(s.pilot, lambda: s.app.chat.composer.text == "/never 'a b'")
+        assert len(s.house.view().turns) == 1
+    assert not (tmp_path / "made").exists()
+
+
+async def test_a_command_of_a_project_asks_whatever_is_allowed(tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    (root / ".git").mkdir(parents=True)
+    config(tmp_path / "home", "[permissions]\nallow = ['shell(=touch made) full']\n")
+    _write(root / ".ponder" / "prompts", look="!touch made")
+    async with screen(tmp_path / "home", folder=root, tools=True) as s:
+        await s.enter("/trust")
+        await s.until_toast("is trusted")
+        await s.enter("/look")
+        await until(s.pilot, lambda: isinstance(s.app.screen, Approval))
+        await s.until_it_says("touch made")
+        await until(s.pilot, lambda: not s.app.screen._is_quiet())  # type: ignore[attr-defined]
+        await s.pilot.press("escape")
+        await s.until_toast("/look was not sent.")
+        assert s.house.view().turns == ()
+    assert not (root / "made").exists()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING
 
 from tui.app.open_session import OpenSession
 from tui.app.prompt_cache import CacheService, with_cost
+from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
 
 if TYPE_CHECKING:
@@ -39,13 +40,24 @@ class ProjectService:
         self.templates = read_templates(self._current.program.paths.prompts, root, builtins)
         return self.templates
 
-    async def blocks(self, name: str, arguments: str) -> tuple[Block, ...]:
-        """The prompt of a template with these arguments, and the files that it names."""
-        from tui.app.prompt_templates import template_blocks
+    async def blocks(self, name: str, arguments: str, run: Callable[[str, bool], Awaitable[str]]) -> tuple[Block, ...]:
+        """The prompt of a template with these arguments, the files that it names and the output of its commands.
+
+        ``run(command, untrusted)`` runs a command; its UsageError means that nothing is sent.
+        """
+        from tui.app.prompt_templates import commands_in, template_blocks
 
         assert self.templates is not None, "a template was read before it became a command"
+        template = self.templates.by_name[name]
+        outputs = {}
+        for command in commands_in(template, arguments):
+            try:
+                outputs[command] = await run(command, template.project is not None)
+            except UsageError as refusal:
+                why = f"{refusal.message} `/{name}` was not sent."
+                raise UsageError(why, advice=refusal.advice) from None
         folder = self._current.program.options.folder
-        return await asyncio.to_thread(template_blocks, self.templates.by_name[name], arguments, folder)
+        return await asyncio.to_thread(template_blocks, template, arguments, folder, outputs)
 
     @property
     def may_have_prompts(self) -> bool:

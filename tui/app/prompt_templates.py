@@ -1,6 +1,7 @@
 """Prompt templates: ``prompts/NAME.md`` of the user, and those of a trusted project, become the command ``/NAME``.
 
 A template is a prompt with blanks to fill in. Its head can name a model and a level; nothing else in it has an effect.
+Commands in it are run by the rules for tools, which no template can change.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from tui.app.attachments import read_attachment
 from tui.domain.blocks import Block, TextBlock
+from tui.domain.command_lines import cleaned, command_of, fenced, fenced_lines
 from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
@@ -26,7 +28,19 @@ _FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTI
 _ENTRY = re.compile(r"([A-Za-z][\w-]*)\s*:\s*(.*)")
 _BLANK = re.compile(r"\$(ARGUMENTS|[1-9])(?!\w)")
 _FILE = re.compile(r"(?<!\S)@([^\s`'\"()<>]*[^\s`'\"()<>.,;:!?])")
+_IN_PLACE = re.compile(r"(?<!\S)!`([^`\n]+)`")
 MOST_FILES = 20
+MOST_COMMANDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateCommand:
+    """A shell command in a template."""
+
+    command: str
+    """With blanks."""
+    is_line: bool
+    """It takes a whole line, so its output becomes a block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +58,25 @@ class PromptTemplate:
     def usage(self) -> str:
         """What can follow the name."""
         return self.argument_hint or ("ARGUMENTS" if _BLANK.search(self.text) else "TEXT")
+
+    @property
+    def parts(self) -> tuple[str | TemplateCommand, ...]:
+        """The text, and the commands in it, in order."""
+        lines = self.text.split("\n")
+        parts: list[str | TemplateCommand] = []
+        for number, (line, is_fenced) in enumerate(zip(lines, fenced_lines(lines), strict=True)):
+            if number:
+                parts.append("\n")
+            if not is_fenced and (command := command_of(line)) is not None:
+                parts.append(TemplateCommand(command, is_line=True))
+                continue
+            pieces = [line] if is_fenced else _IN_PLACE.split(line)
+            parts += [TemplateCommand(piece, is_line=False) if at % 2 else piece for at, piece in enumerate(pieces)]
+        return tuple(parts)
+
+    @property
+    def has_commands(self) -> bool:
+        return any(isinstance(part, TemplateCommand) for part in self.parts)
 
     @property
     def spec(self) -> str:
@@ -136,11 +169,25 @@ def _first_line(text: str) -> str:
     return next((line.lstrip("# ").strip() for line in text.splitlines() if line.strip()), "")
 
 
-def filled_in(template: PromptTemplate, arguments: str) -> str:
-    """The prompt with the arguments in its blanks; after it, if it has none."""
+def filled_in(template: PromptTemplate, arguments: str, outputs: Mapping[str, str] | None = None) -> str:
+    """The prompt with the arguments in its blanks; after it, if it has none.
+
+    ``outputs`` are what the commands printed, by the commands as they were run.
+    """
     arguments = arguments.strip()
-    if not _BLANK.search(template.text):
-        return f"{template.text}\n\n{arguments}".strip()
+
+    def filled(part: str | TemplateCommand) -> str:
+        if isinstance(part, str):
+            return _fill(part, arguments)
+        command = _filled_command(part.command, arguments)
+        output = (outputs or {}).get(command, "")
+        return fenced(command, output) if part.is_line else cleaned(output).strip("\n")
+
+    text = "".join(map(filled, template.parts)).strip()
+    return text if _BLANK.search(template.text) else f"{text}\n\n{arguments}".strip()
+
+
+def _fill(text: str, arguments: str) -> str:
     words = _words(arguments)
 
     def value(blank: re.Match[str]) -> str:
@@ -149,7 +196,50 @@ def filled_in(template: PromptTemplate, arguments: str) -> str:
         position = int(blank[1]) - 1
         return words[position] if position < len(words) else ""
 
-    return _BLANK.sub(value, template.text).strip()
+    return _BLANK.sub(value, text)
+
+
+def commands_in(template: PromptTemplate, arguments: str) -> tuple[str, ...]:
+    """The commands of the template as they are to be run, each once."""
+    commands = [part.command for part in template.parts if isinstance(part, TemplateCommand)]
+    if len(commands) > MOST_COMMANDS:
+        raise UsageError(
+            f"The prompt `/{template.name}` has {count(len(commands), 'command')}; at most {MOST_COMMANDS} are run."
+        )
+    return tuple(dict.fromkeys(_filled_command(command, arguments) for command in commands))
+
+
+def _filled_command(command: str, arguments: str) -> str:
+    """A command with the arguments as quoted words, so that they stay words whatever is in them."""
+    words = _words(arguments)
+    quoted = [shlex.quote(word) for word in words]
+
+    def value(blank: re.Match[str]) -> str:
+        quote = _open_quote(command[: blank.start()])
+        if quote == '"':
+            raise UsageError(f"`{blank[0]}` in the command `{command}` is in quotes.", advice="It needs none.")
+        if quote:
+            return blank[0]  # as a shell leaves it
+        if blank[1] == "ARGUMENTS":
+            return " ".join(quoted)
+        position = int(blank[1]) - 1
+        return quoted[position] if position < len(words) else "''"
+
+    return _BLANK.sub(value, command)
+
+
+def _open_quote(before: str) -> str:
+    """The quote that is open after this part of a command; "" if none is."""
+    quote = ""
+    characters = iter(before)
+    for character in characters:
+        if character == "\\" and quote != "'":
+            next(characters, "")
+        elif character == quote:
+            quote = ""
+        elif not quote and character in "'\"":
+            quote = character
+    return quote
 
 
 def _words(arguments: str) -> list[str]:
@@ -159,15 +249,18 @@ def _words(arguments: str) -> list[str]:
         return arguments.split()
 
 
-def template_blocks(template: PromptTemplate, arguments: str, folder: Path) -> tuple[Block, ...]:
-    """The prompt with the files that the template names by ``@path``. Blocking.
+def template_blocks(
+    template: PromptTemplate, arguments: str, folder: Path, outputs: Mapping[str, str] | None = None
+) -> tuple[Block, ...]:
+    """The prompt with the files that the template names by ``@path`` and with the output of its commands. Blocking.
 
-    A template of a project can only name files in the project. Names in the arguments are not read.
+    A template of a project can only name files in the project. Names in arguments and in outputs are not read.
     """
-    text = filled_in(template, arguments)
+    text = filled_in(template, arguments, outputs)
     if not text:
         raise UsageError(f"The prompt `/{template.name}` is empty.")
-    names = list(dict.fromkeys(_FILE.findall(template.text)))
+    written = "".join(part for part in template.parts if isinstance(part, str))
+    names = list(dict.fromkeys(_FILE.findall(written)))
     files = [_named_file(template, name, folder) for name in names[:MOST_FILES]]
     return (*(read_attachment(file) for file in files if file is not None), TextBlock(text=text))
 

@@ -67,6 +67,10 @@ Step = Literal["page_up", "page_down", "half_up", "half_down", "up", "down", "en
 """Distances to scroll the transcript."""
 
 
+async def _no_shell(command: str, untrusted: bool) -> str:  # noqa: FBT001 - as the field of Screen
+    raise UsageError(f"`{command}` cannot be run here.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
     """What commands can do on the screen: functions that ``tui.ui`` supplies."""
@@ -110,6 +114,11 @@ class Screen:
     show_turn: Callable[[str], None]
     """Draw the session that is open now, with the cursor on this turn."""
     quit: Callable[[], None]
+    run_shell: Callable[[str, bool], Awaitable[str]] = _no_shell
+    """Run a shell command by the rules for tools; returns its output. The flag says that others wrote it. Raises
+    UsageError if it was not run."""
+    do_beside: Callable[[Callable[[], Awaitable[None]]], None] | None = None
+    """Do something that takes long, while the user can go on typing, and show its errors."""
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.commands.registry import Argument, Command, CommandContext, Group, Run, View
-from tui.domain.errors import UsageError
+from tui.domain.errors import PonderError, UsageError
 
 if TYPE_CHECKING:
     from tui.app.prompt_templates import PromptTemplate, PromptTemplates
@@ -56,11 +56,27 @@ def _command(template: PromptTemplate) -> Command:
 
 
 def _send(template: PromptTemplate) -> Run:
-    async def run(context: CommandContext, argument: str) -> None:
-        blocks = await context.services.project.blocks(template.name, argument)
+    async def send(context: CommandContext, argument: str) -> None:
+        blocks = await context.services.project.blocks(template.name, argument, context.screen.run_shell)
         if template.spec:
             context.screen.say(await context.services.models.set_model(template.spec))
         await context.services.chat.submit(blocks)
+
+    async def run(context: CommandContext, argument: str) -> None:
+        if not template.has_commands or context.screen.do_beside is None:
+            await send(context, argument)
+            return
+        session = context.services.chat.session_id
+
+        async def work() -> None:
+            try:
+                await send(context, argument)
+            except PonderError:
+                if not context.screen.draft() and context.services.chat.session_id == session:
+                    context.screen.put_draft(f"/{template.name} {argument}".strip())
+                raise
+
+        context.screen.do_beside(work)
 
     return run
 

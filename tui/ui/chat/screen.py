@@ -243,9 +243,9 @@ class ChatScreen(Screen[None]):
             self._cache_timer = self.set_timer(minute_s, self._show_cached)
             self._cache_changes_at = self._services.cache.now() + minute_s
 
-    def show_running(self, line: Static) -> None:
-        """Show a running command above the composer, until the line is removed."""
-        self._input_area.show_running(line)
+    def show_above_composer(self, line: Static) -> None:
+        """Add a line above the composer."""
+        self._input_area.show_above_composer(line)
 
     # The session
 

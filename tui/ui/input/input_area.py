@@ -18,6 +18,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui.commands.registry import Completion, complete, cost_of_line, is_command
+from tui.domain.command_lines import command_at
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import count
@@ -28,7 +29,6 @@ from tui.ui import first_answer
 from tui.ui.chat.status_line import StatusLine
 from tui.ui.input.composer import Composer
 from tui.ui.input.session_draft import SessionDraft
-from tui.ui.input.typed_command import command_at
 from tui.ui.services import UiServices
 from tui.ui.transcript.transcript import Transcript
 
@@ -222,8 +222,8 @@ class InputArea(Vertical):
         """Store the draft when the program ends."""
         self._draft.leave()
 
-    def show_running(self, line: Static) -> None:
-        """Show a running command above the composer, until the line is removed."""
+    def show_above_composer(self, line: Static) -> None:
+        """Add a line above the composer."""
         self.mount(line, before=0)
 
     def show_queue(self, view: SessionView) -> None:

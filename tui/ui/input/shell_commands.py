@@ -7,14 +7,15 @@ import time
 from typing import TYPE_CHECKING
 
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Static
 
+from tui.domain.command_lines import cleaned, fenced, without_line
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import duration
 from tui.domain.printable import one_line
 from tui.ui.graphemes import line_within
-from tui.ui.input.typed_command import cleaned, fenced, without_line
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
@@ -24,20 +25,29 @@ STOPPED = "Stopped. The command may have run in part."
 
 
 class RunningLine(Static):
-    """The running command with its clock and its last line of output."""
+    """The running command with its clock and its last line of output; nothing while none runs."""
 
-    def __init__(self, command: str, *, still: bool) -> None:
+    def __init__(self, *, still: bool) -> None:
         super().__init__("", id="running", markup=False)
-        self._command = command
         self._still = still
-        self._began = time.monotonic()
+        self._command = ""
+        self._began = 0.0
         self._output = ""
+        self._clock: Timer | None = None
 
-    def on_mount(self) -> None:
-        """Draw now, and once a second if things may move."""
+    def begin(self, command: str) -> None:
+        """Show a command; its clock moves if things may move."""
+        self._command, self._output, self._began = command, "", time.monotonic()
+        self.display = True
         self.draw()
         if not self._still:
-            self.set_interval(1, self.draw)
+            self._clock = self.set_interval(1, self.draw)
+
+    def end(self) -> None:
+        """Show nothing."""
+        self.display = False
+        if self._clock is not None:
+            self._clock.stop()
 
     def on_resize(self) -> None:
         self.draw()
@@ -65,6 +75,8 @@ class ShellCommands:
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
+        self._line: RunningLine | None = None
+        """Made for the first command."""
         self._running: asyncio.Task[str | PonderError] | None = None
 
     def stop(self) -> bool:
@@ -78,8 +90,11 @@ class ShellCommands:
         """Run a command and show it meanwhile; returns its output. Raises UsageError if it was not run."""
         if self._running is not None:
             raise UsageError("Another command is still running.", advice="esc stops it.")
-        chat, services = self._app.chat, self._app.services
-        line = RunningLine(command, still=chat.status.still)
+        services = self._app.services
+        if self._line is None:
+            self._line = RunningLine(still=self._app.chat.status.still)
+            self._app.chat.show_above_composer(self._line)
+        line = self._line
 
         async def work() -> str | PonderError:
             try:
@@ -88,13 +103,12 @@ class ShellCommands:
                 return error
 
         try:
-            chat.show_running(line)
+            line.begin(command)
             async with asyncio.TaskGroup() as tasks:
                 running = self._running = tasks.create_task(work())
         finally:
             self._running = None
-            if line.is_attached:
-                line.remove()
+            line.end()
         if running.cancelled():
             raise UsageError(STOPPED)
         if isinstance(outcome := running.result(), PonderError):

@@ -1,13 +1,14 @@
-"""Lines of a draft that begin with ``!``: commands for the shell, and the block that their output becomes."""
+"""Lines that begin with ``!`` in drafts and templates: commands for the shell, and the block their output becomes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.printable import printable
 
-_COMMAND = lazy_regex(r"!(?![!\[\s])\s*(\S.*)")
+_COMMAND = lazy_regex(r"!(?![!\[\s`])(.+)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _TERMINAL_SEQUENCES = lazy_regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]")
 
@@ -20,23 +21,29 @@ def command_at(text: str, row: int) -> str | None:
     if "!" not in text:
         return None
     lines = text.split("\n")
-    if row >= len(lines) or (found := _COMMAND.fullmatch(lines[row])) is None or _is_fenced(lines[:row]):
+    if row >= len(lines) or (command := command_of(lines[row])) is None:
         return None
-    return found[1].strip()
+    return None if list(fenced_lines(lines[: row + 1]))[row] else command
 
 
-def _is_fenced(lines: list[str]) -> bool:
-    """Whether these lines end within a fence."""
+def command_of(line: str) -> str | None:
+    """The command in a line outside of fences; None if the line is text."""
+    found = _COMMAND.fullmatch(line)
+    return found[1].strip() if found is not None else None
+
+
+def fenced_lines(lines: Iterable[str]) -> Iterator[bool]:
+    """For each line, whether it is a fence or within one."""
     opened = ""
     for line in lines:
         found = _FENCE.fullmatch(line)
+        yield bool(opened or found)
         if found is None:
             continue
         if not opened:
             opened = found[1]
         elif found[1].startswith(opened) and not found[2].strip():
             opened = ""
-    return bool(opened)
 
 
 def without_line(text: str, row: int) -> str:

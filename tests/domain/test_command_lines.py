@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.ui.input.typed_command import cleaned, command_at, fenced, without_line
+from tui.domain.command_lines import cleaned, command_at, fenced, without_line
 
 
 @pytest.mark.parametrize(
