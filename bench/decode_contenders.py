@@ -267,8 +267,8 @@ def _openrouter(url: str) -> Read:
 
 
 def _google(url: str) -> Read:
-    from google import genai  # type: ignore[import-not-found]  # not a dependency
-    from google.genai import types  # type: ignore[import-not-found]  # not a dependency
+    from google import genai  # not a dependency
+    from google.genai import types  # not a dependency
 
     client = genai.Client(api_key="x", http_options=types.HttpOptions(base_url=url))
 

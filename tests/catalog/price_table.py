@@ -24,8 +24,10 @@ from tui.catalog import prices
 
 FILE = Path(prices.__file__).with_name("prices.jsonl")
 OWN = Path(__file__).with_name("own_prices.toml")
-OUR_NAMES = {"moonshotai": "moonshot", "x-ai": "xai"}
+OUR_NAMES = {"moonshotai": "moonshot", "x-ai": "xai", "aws": "bedrock"}
 """Providers that have another name here."""
+AS_ELSEWHERE = {"vertex": ["google", "anthropic"]}
+"""Providers without rows of their own → those whose prices apply there."""
 LEFT_OUT = ("huggingface_", "cursor", "openai-decisions", "elevenlabs", "voyageai", "typesafe")
 """Providers (or beginnings of their names) that no chat client reaches, or that resell under other names."""
 KINDS = {
@@ -52,6 +54,8 @@ def table(day: str) -> Iterator[dict[str, Any]]:
         if provider.fallback_model_providers:
             line["others"] = [OUR_NAMES.get(id_, id_) for id_ in provider.fallback_model_providers]
         yield line
+    for name, others in AS_ELSEWHERE.items():
+        yield {"provider": name, "models": [], "others": others}
     for name, models in own.items():
         yield {"provider": name, "models": [_own_row(model, row, []) for model, row in models.items()]}
 

@@ -24,11 +24,14 @@ def with_table(page: str, catalog: Catalog) -> str:
 
 def _line(provider: ProviderFacts) -> str:
     key = " or ".join(f"`{name}`" for name in provider.key_env)
-    if provider.auth is AuthStyle.NONE or not key:
+    if provider.cloud is not None:
+        key = f"{key}, or the [login](clouds.md)" if key else "the [login](clouds.md)"
+    elif provider.auth is AuthStyle.NONE or not key:
         key = "none"
     elif provider.key_optional:
         key += " if the server asks"
     address = "inside the program" if provider.base_url.endswith(".invalid") else provider.base_url
+    address = f"`{address}`" if "{" in address else address
     if provider.starts_models:
         address = "chosen when ponder starts the model"
     return f"| `{provider.id}` | {provider.title} | {provider.wire} | {key} | {address} |"

@@ -33,7 +33,8 @@ def test_no_plan_is_refused_by_its_api(name: str) -> None:
 def test_every_listed_model_is_known_and_says_where_each_fact_is_from(name: str) -> None:
     facts = facts_of(name)
     assert facts.known
-    assert set(facts.provenance.values()) <= {f"packaged: models/{facts.provider}.toml", "packaged: providers.toml"}
+    maker = CATALOG.provider(facts.provider).offers.get(facts.id, facts.provider).partition("/")[0]
+    assert set(facts.provenance.values()) <= {f"packaged: models/{maker}.toml", "packaged: providers.toml"}
 
 
 @pytest.mark.parametrize("name", spelling_names())

@@ -33,6 +33,8 @@ class ProviderAvailability:
         self._program = program
         self._set_key_command = set_key_command
         self._sources: dict[str, str] = {}
+        self._logins: dict[str, str] = {}
+        """Cloud providers with signs of a login. None is chosen by itself: most such logins are for other uses."""
         self._problems: dict[str, str] = {}
         self._servers: dict[str, tuple[str, ...]] = {}
         self._local: tuple[str, ...] = ()
@@ -70,6 +72,8 @@ class ProviderAvailability:
             return
         if source:
             self._sources[provider.id] = source
+        elif provider.cloud is not None and (login := self._program.keys.login_source(provider)):
+            self._logins[provider.id] = login
 
     def has_unasked_server(self, spec: ModelSpec) -> bool:
         """Whether the model's server is on this machine, so that asking it takes no time, and was not asked yet."""
@@ -115,13 +119,18 @@ class ProviderAvailability:
             return ""
         if provider.id in self._problems:
             return self._problems[provider.id]
-        if provider.local:
-            return "not running"
-        if provider.starts_models:
-            return self._no_local
+        if provider.cloud is not None:
+            return self._no_login(provider)
+        if provider.local or provider.starts_models:
+            return "not running" if provider.local else self._no_local
         if provider.auth is AuthStyle.NONE or provider.key_optional:
             return ""
         return f"no key: {self._set_key_command} {provider.id}"
+
+    def _no_login(self, provider: ProviderFacts) -> str:
+        from tui.providers.clouds.failures import log_in_command
+
+        return "" if provider.id in self._logins else f"no login: {log_in_command(provider)}"
 
     def with_keys(self) -> list[ProviderFacts]:
         """Providers with a key."""
@@ -170,6 +179,8 @@ class ProviderAvailability:
                 found.append(_row(provider, where, spec))
             elif provider.starts_models and self._local:
                 found.append(_row(provider, self._no_local or count(len(self._local), "model"), spec))
+            elif provider.id in self._logins:
+                found.append(_row(provider, f"{self._logins[provider.id]} found", None))
             elif provider.id in self._problems:
                 detail = self._problems[provider.id]
                 if all(row.detail != detail for row in found):  # an unreadable file is listed once, not per provider

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tui.app.engine_settings import network_limits
 from tui.app.program import Program
 from tui.catalog.facts import AuthStyle, ProviderFacts, Target
-from tui.domain.errors import ErrorKind, PonderError, ProviderError
+from tui.domain.errors import NO_LOGIN, ErrorKind, PonderError, ProviderError
 from tui.domain.format_numbers import count
 from tui.domain.listing import KeyCheck
 from tui.providers.keys import Keys, checked_key
@@ -68,7 +68,7 @@ def key_choices(program: Program, target: Target, error: ProviderError, *, on_sc
     provider = target.provider
     how = f"`/key {provider.id}`" if on_screen else f"`ponder auth set {provider.id}`"
     first = error.advice.replace(SET_A_KEY, how)
-    if error.kind is ErrorKind.NO_KEY and on_screen:
+    if error.kind is ErrorKind.NO_KEY and error.code != NO_LOGIN and on_screen:
         variable = f", or put it into `{provider.key_env[0]}`" if provider.key_env else ""
         made = f" Create a key at {provider.key_url}." if provider.key_url else ""
         first = f"Set it with {how}{variable}.{made}"

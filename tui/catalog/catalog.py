@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from tui.catalog.cloud_accounts import account_from_environment
 from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.catalog.model_rows import (
     CONTROL_KEYS,
@@ -24,7 +25,13 @@ from tui.catalog.model_rows import (
     packaged_files,
 )
 from tui.catalog.name_matching import best_match, normalized_name
-from tui.catalog.provider_rows import effective_quirks, ollama_base_url, packaged_providers, user_provider
+from tui.catalog.provider_rows import (
+    cloud_providers,
+    effective_quirks,
+    ollama_base_url,
+    packaged_providers,
+    user_provider,
+)
 from tui.catalog.spellings import spelling_names
 from tui.catalog.toml_values import Table, check_table, is_table, nearest, read_toml
 from tui.domain.errors import ConfigError, PonderError, UnknownModel
@@ -119,19 +126,20 @@ class Catalog:
             if row is not None:
                 known = known or bool(CONTROL_KEYS & row.keys())
                 layered = layered.with_layer(row, layer.source)
+        wire = WireName(str(layered.row.get("wire", provider_facts.wire)))
         if "spelling" not in layered.row:
             layered = layered.with_layer(
-                {"spelling": provider_facts.spelling or _SPELLING_BY_WIRE[provider_facts.wire]}, provider_facts.source
+                {"spelling": provider_facts.spelling or _SPELLING_BY_WIRE[wire]}, provider_facts.source
             )
-        wire = WireName(str(layered.row.get("wire", provider_facts.wire)))
         facts = facts_from(layered, provider=provider, model=id_, wire=wire, known=known)
+        facts = replace(facts, priced_as=provider_facts.offers.get(id_, "").partition("/")[2])
         return facts if facts.tokenizer else replace(facts, tokenizer=tokenizer_of(id_))
 
     def models(self, provider: str) -> Iterator[ModelFacts]:
         """Yield every listed model of a provider, packaged models first in the order of their file."""
         provider_facts = self.provider(provider)
         file = _file_of(provider_facts)
-        listed = list(file.listed()) if file is not None and not provider_facts.models else []
+        listed = list(file.listed()) if file is not None and not provider_facts.models else list(provider_facts.offers)
         for layer in self.layers:
             listed += [id_ for id_ in layer.rows.get(provider, {}) if id_ not in listed]
         return (self.find(provider, id_) for id_ in listed)
@@ -152,6 +160,13 @@ class Catalog:
         """Return a copy with another base URL for a provider (``OLLAMA_HOST``)."""
         moved = replace(self.provider(provider), base_url=base_url.rstrip("/"))
         return replace(self, own_providers={**self.own_providers, provider: moved})
+
+    def with_cloud_accounts(self, environment: Mapping[str, str]) -> Catalog:
+        """Return a copy in which the addresses of clouds are filled as far as settings and environment say."""
+        own = {name: provider for name, provider in self.own_providers.items() if provider.cloud is not None}
+        found = {name: self.provider(name) for name in cloud_providers()} | own
+        filled = {name: account_from_environment(provider, environment) for name, provider in found.items()}
+        return replace(self, own_providers={**self.own_providers, **filled})
 
     def with_overrides(self, overrides: Path | Mapping[str, object], *, file: str = "config.toml") -> Catalog:
         """Return a copy with the user's ``[providers.NAME]`` and ``[models."provider/model"]`` tables on top."""
@@ -194,6 +209,7 @@ def users_catalog(
                 catalog = catalog.with_overrides({table: {name: row}}, file=file)
             except PonderError as problem:
                 problems.append(problem)
+    catalog = catalog.with_cloud_accounts(environment)
     host = environment.get("OLLAMA_HOST")
     if host and "ollama" not in catalog.own_providers:
         try:
@@ -242,14 +258,17 @@ def _packaged(provider_facts: ProviderFacts, model: str) -> tuple[LayeredRow, bo
 
 def _resold(provider_facts: ProviderFacts, model: str) -> tuple[LayeredRow, bool, str]:
     """Return a maker's model at another provider: the maker's facts with this provider's spelling and wire."""
-    vendor, slash, rest = model.partition("/")
+    model, named = _offered(provider_facts, model)
+    vendor, slash, rest = named.partition("/")
     for name in packaged_files():
         file = model_file(name)
         if not file.maker or (slash and vendor.lower() not in file.vendors):
             continue
-        plain = rest if slash else model
+        plain = rest if slash else named
         found = file.match(plain)
-        rule = file.rule_for(plain) if found is None and slash else None
+        rule = file.rule_for(plain) if found is None and (slash or file.name in provider_facts.wires) else None
+        if found is None and provider_facts.wires:
+            rule = _rule_at_cloud(provider_facts, file, plain, rule, named=bool(slash))
         if found is None and rule is None:
             continue
         known = _maker_row(file, found) if found is not None else LayeredRow().with_layer(rule or {}, file.source)
@@ -257,19 +276,49 @@ def _resold(provider_facts: ProviderFacts, model: str) -> tuple[LayeredRow, bool
     return LayeredRow().with_layer(_ASSUMED.get(provider_facts.wire, {}), _UNKNOWN), False, model
 
 
+def _rule_at_cloud(
+    provider_facts: ProviderFacts, file: ModelFile, model: str, rule: Table | None, *, named: bool
+) -> Table | None:
+    """Return the assumptions for a maker's unknown model where its wire is known; None if nothing can be assumed."""
+    wire = provider_facts.wires.get(file.name)
+    if wire is None:
+        return None
+    if file.is_another_kind(model):  # such as open weights, which clouds serve over Chat Completions
+        return {"wire": WireName.OPENAI_CHAT.value} if named else None
+    return _ASSUMED.get(WireName(wire), {}) if rule is None and named else rule
+
+
+def _offered(provider_facts: ProviderFacts, model: str) -> tuple[str, str]:
+    """Return the name to send, and the VENDOR/MODEL that it stands for; a name at Bedrock contains its vendor."""
+    wanted = normalized_name(model)
+    for name, made in provider_facts.offers.items():
+        if wanted in (normalized_name(name), normalized_name(made.partition("/")[2])):
+            return name, made
+    place = _PLACES.match(model.lower())
+    if place is None or "/" in model:
+        return model, model
+    return model, f"{place[0].rstrip('.').rpartition('.')[2]}/{model[place.end() :]}"
+
+
 def _elsewhere(known: LayeredRow, provider_facts: ProviderFacts, file: ModelFile) -> LayeredRow:
     home = packaged_providers()[file.name]
+    if provider_facts.wires.get(file.name) == home.wire:
+        return known.with_layer({"wire": known.row.get("wire", home.wire)}, provider_facts.source)
     changes = known.row.get("resold", {})
     layered = known.with_layer(changes if isinstance(changes, Mapping) else {}, file.source)
-    same_wire = str(known.row.get("wire", home.wire)) == provider_facts.wire
+    wire = provider_facts.wires.get(file.name, provider_facts.wire)
+    same_wire = str(known.row.get("wire", home.wire)) == wire
     row = {key: value for key, value in layered.row.items() if key not in ("quirks", "wire")}
     if provider_facts.spelling is not None:
         row["spelling"] = provider_facts.spelling
     elif not same_wire:
-        row["spelling"] = _SPELLING_BY_WIRE[provider_facts.wire]
+        row["spelling"] = _SPELLING_BY_WIRE[WireName(wire)]
+    if wire != provider_facts.wire:
+        row["wire"] = wire
     sources = {
         **layered.sources,
         **({"spelling": provider_facts.source} if row.get("spelling") == provider_facts.spelling else {}),
+        **({"wire": provider_facts.source} if "wire" in row else {}),
     }
     return LayeredRow(row=row, sources={key: sources[key] for key in row})
 

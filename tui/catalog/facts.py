@@ -117,6 +117,8 @@ class Quirks:
     # Anthropic
     version: str = "2026-10-21"
     """The ``anthropic-version`` header."""
+    model_in_path: bool = False
+    """The model is in the path and the version in the body (Vertex)."""
     forbids_sampling: bool = True
     """Sampling fields are refused at this version."""
     empty_signatures: bool = False
@@ -235,6 +237,8 @@ class ModelFacts:
     """Over Chat Completions the model accepts tools only if thinking is off."""
     price: Price | None = None
     """A price from the user's settings or the provider's list; otherwise the price table applies (``price_of``)."""
+    priced_as: str = ""
+    """The maker's name of the model, if the provider has another: its price applies."""
     prompt_cache: str = "automatic"
     """What the model accepts to control prompt caching: ``automatic`` (nothing), ``marks`` or ``options``."""
     tokenizer: str = ""
@@ -258,7 +262,17 @@ class AuthStyle(StrEnum):
     BEARER = "bearer"
     X_API_KEY = "x-api-key"
     X_GOOG_API_KEY = "x-goog-api-key"
+    API_KEY = "api-key"
+    """Azure: its OpenAI endpoints read ``api-key``, its Anthropic endpoint ``x-api-key``. Both are sent."""
     NONE = "none"
+
+
+class Cloud(StrEnum):
+    """A cloud whose own login can stand in for a key."""
+
+    AWS = "aws"
+    GOOGLE = "google"
+    AZURE = "azure"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,6 +317,17 @@ class ProviderFacts:
     """Packaged file with rows for this provider, without ``.toml``; "" if there is none."""
     complete: bool = False
     """The list is complete: the provider has no other models."""
+    cloud: Cloud | None = None
+    """Without a key, the login of this cloud is used."""
+    account: Mapping[str, str] = field(default_factory=dict)
+    """What the cloud needs to know besides the login: ``region`` and ``profile``, ``project`` and ``location``, or
+    ``resource``. It replaces ``{NAME}`` in base URLs."""
+    account_env: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Variables that set ``account``, the first one that is set wins."""
+    offers: Mapping[str, str] = field(default_factory=dict)
+    """Name at this provider → MAKER/MODEL whose facts apply."""
+    wires: Mapping[str, str] = field(default_factory=dict)
+    """Maker → wire, for a provider that offers models of several makers as they offer them themselves."""
     start: str = ""
     """The default model of the provider; "" for the first listed model."""
 

@@ -160,9 +160,13 @@ class ModelFile:
         """Return the ids of models. Rows for a whole line of models are excluded."""
         return tuple(id_ for id_, row in self.rows.items() if not row.get("line", False))
 
+    def is_another_kind(self, model: str) -> bool:
+        """Whether the name has a segment that marks another kind of model (``image``, ``tts`` …)."""
+        return bool(set(model.lower().replace(".", "-").split("-")) & self.different)
+
     def rule_for(self, model: str) -> Table | None:
         """Return the assumptions for a model of this maker that is not in the file."""
-        if set(model.lower().replace(".", "-").split("-")) & self.different:
+        if self.is_another_kind(model):
             return {"thinks": False, "spelling": "nothing", "efforts": [], "echo": "ignored"}
         for rule in self.unknown:
             if best_match(model, cast("list[str]", rule["prefixes"])) or _starts(model, rule["prefixes"]):

@@ -164,7 +164,11 @@ _WITHOUT_OWN_RATE = (
 
 def price_of(facts: ModelFacts) -> Price | None:
     """Return the price of a model: the user's or the provider's own, otherwise that of the table."""
-    return facts.price or packaged_price(facts.provider, facts.id)
+    return (
+        facts.price
+        or packaged_price(facts.provider, facts.id)
+        or (packaged_price(facts.provider, facts.priced_as) if facts.priced_as else None)
+    )
 
 
 def current_rates(facts: ModelFacts, now: float) -> Mapping[str, float]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Quirks, Target
+from tui.catalog.facts import AuthStyle, Cloud, ModelFacts, ProviderFacts, Quirks, Target
 from tui.catalog.model_rows import check_quirks
 from tui.catalog.toml_values import (
     Check,
@@ -23,6 +23,7 @@ from tui.catalog.toml_values import (
     is_text,
     is_text_table,
     is_texts,
+    is_texts_table,
     nearest,
     one_of,
     read_toml,
@@ -56,6 +57,11 @@ PROVIDER_KEYS: Mapping[str, Check] = {
     "models": is_text,
     "complete": is_flag,
     "start": is_text,
+    "cloud": one_of(tuple(Cloud)),
+    "account": is_text_table,
+    "account_env": is_texts_table,
+    "offers": is_text_table,
+    "wires": is_text_table,
 }
 _UNSURE_OF_SCHEMAS: Table = {"answer_schema": "both", "answer_schema_with_tools": False}
 """A server may ignore the schema of an answer, or obey it by a grammar that forbids tool calls."""
@@ -87,6 +93,11 @@ def packaged_provider_rows() -> Mapping[str, Table]:
     """Return the packaged tables, checked."""
     rows = read_toml(_PACKAGED)
     return {name: check_table(row, PROVIDER_KEYS, where=name, file=_PACKAGED.name) for name, row in rows.items()}
+
+
+def cloud_providers() -> tuple[str, ...]:
+    """Return the names of the packaged providers that are accounts at a cloud."""
+    return tuple(name for name, row in packaged_provider_rows().items() if "cloud" in row)
 
 
 class _Packaged(Mapping[str, ProviderFacts]):
@@ -130,6 +141,8 @@ def user_provider(name: str, row: object, file: str) -> ProviderFacts:
             **_WIRE_DEFAULTS.get(str(own["wire"]), {}),
         }
     table = {**packaged, **own, "wire_quirks": _merged_by_wire(packaged, own)}
+    if "offers" in packaged and isinstance(own.get("offers"), Mapping):
+        table["offers"] = {**cast(Table, packaged["offers"]), **cast(Table, own["offers"])}
     if isinstance(packaged.get("quirks"), Mapping):
         table["quirks"] = {**cast(Table, packaged["quirks"]), **cast(Table, own.get("quirks", {}))}
     _check_url(str(table["base_url"]), f"{where}.base_url", file)
@@ -167,11 +180,10 @@ def _merged_by_wire(packaged: Table, own: Table) -> Table:
 
 def _facts(name: str, row: Table, source: str) -> ProviderFacts:
     check_quirks(row.get("quirks", {}), f"{name}.quirks", source)
+    for wire in cast("Mapping[str, str]", row.get("wires", {})).values():
+        _check_wire(wire, name, source)
     for wire, quirks in cast("Mapping[str, object]", row.get("wire_quirks", {})).items():
-        if wire not in tuple(WireName):
-            raise ConfigError(
-                f"{source}: there is no wire `{wire}`", file=source, key=name, nearest=nearest(wire, tuple(WireName))
-            )
+        _check_wire(wire, name, source)
         check_quirks(quirks, f"{name}.wire_quirks.{wire}", source)
     return ProviderFacts(
         id=name,
@@ -200,7 +212,23 @@ def _facts(name: str, row: Table, source: str) -> ProviderFacts:
         models=str(row.get("models", "")),
         complete=bool(row.get("complete", False)),
         start=str(row.get("start", "")),
+        cloud=Cloud(str(row["cloud"])) if "cloud" in row else None,
+        account=cast("Mapping[str, str]", row.get("account", {})),
+        account_env=_tuples(row.get("account_env", {})),
+        offers=cast("Mapping[str, str]", row.get("offers", {})),
+        wires=cast("Mapping[str, str]", row.get("wires", {})),
     )
+
+
+def _check_wire(wire: str, name: str, source: str) -> None:
+    if wire not in tuple(WireName):
+        raise ConfigError(
+            f"{source}: there is no wire `{wire}`", file=source, key=name, nearest=nearest(wire, tuple(WireName))
+        )
+
+
+def _tuples(table: object) -> Mapping[str, tuple[str, ...]]:
+    return {name: tuple(texts) for name, texts in cast("Mapping[str, list[str]]", table).items()}
 
 
 def effective_quirks(provider: ProviderFacts, facts: ModelFacts) -> Quirks:

@@ -116,6 +116,12 @@ def is_text_table(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(item, str) for item in value.values())
 
 
+@in_json_schema(type="object", additionalProperties={"type": "array", "items": {"type": "string"}})
+def is_texts_table(value: object) -> bool:
+    """A table of lists of texts."""
+    return isinstance(value, Mapping) and all(is_texts(texts) for texts in value.values())
+
+
 @in_json_schema(type="object", additionalProperties={"type": "integer", "minimum": 0})
 def is_count_table(value: object) -> bool:
     """A table of whole numbers."""

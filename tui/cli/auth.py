@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 from tui.catalog.catalog import Catalog, packaged_catalog, users_catalog
+from tui.catalog.cloud_accounts import unfilled
 from tui.catalog.facts import AuthStyle
 from tui.catalog.toml_values import nearest
 from tui.cli.user_catalog import print_messages, print_problem
 from tui.domain.errors import PonderError, UsageError
+from tui.providers.clouds.failures import missing_in_address
 from tui.providers.keys import Keys, host_of
 from tui.settings.config_file import located, read_config
 from tui.settings.paths import find_paths
@@ -82,6 +84,8 @@ def _set(keys: Keys, catalog: Catalog, name: str) -> int:
     if provider.auth is AuthStyle.NONE:
         print(f"{provider.title} needs no key.")
         return 0
+    if unfilled(provider.base_url):  # a key is bound to its host
+        raise missing_in_address(provider)
     text = getpass.getpass(f"Key for {provider.title}: ") if sys.stdin.isatty() else sys.stdin.readline()
     storage = keys.save(provider, text)
     print(f"Saved in the {storage.value}, for {host_of(provider.base_url)} only.")
@@ -102,7 +106,7 @@ def _list(keys: Keys, catalog: Catalog) -> int:
     problems: dict[str, None] = {}
     for provider in catalog.providers().values():
         try:
-            source, key = keys.source(provider), keys.find(provider)
+            source, key = keys.source(provider) or keys.login_source(provider), keys.find(provider)
         except PonderError as error:
             problems[error.message] = None
             continue

@@ -68,6 +68,9 @@ class ErrorKind(StrEnum):
     OTHER = "other"
 
 
+NO_LOGIN = "no_login"
+"""Code of an error of the kind NO_KEY that a typed key does not solve: a login at a cloud is missing."""
+
 RETRYABLE_KINDS = frozenset(
     {
         ErrorKind.RATE_LIMIT,

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui.catalog.catalog import effective_quirks
+from tui.catalog.cloud_accounts import unfilled, with_account
 from tui.catalog.facts import AuthStyle, ProviderFacts, Quirks, Target
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
@@ -87,6 +88,9 @@ CONTROL_WITHIN_S = 3.0
 """How long a server may take to end the thinking in place; it reads requests between two tokens."""
 DRAIN_S = 0.2
 """How long to wait for the end of the body after the last event, so that the connection can be reused."""
+REFUSED = (400, 401, 403)
+"""Statuses with which AWS refuses a signature, for example of another time than its own."""
+_LOGIN_ENDED = lazy_regex(r"expired|security token|credential|signature", re.IGNORECASE)
 _SAYS_MODEL = lazy_regex(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
 """Matches the message of a 404 about the model's name; one that only quotes a path is about the base URL."""
 
@@ -158,6 +162,8 @@ class ProviderBackend:
 
         wire, quirks = target.facts.wire, _quirks(target)
         counter = COUNTERS.get(wire)
+        if target.provider.cloud is not None:
+            return None  # clouds count elsewhere and differently, or not at all
         if counter is None or (wire is WireName.OPENAI_CHAT and not quirks.counts_chat):
             return None
         try:
@@ -220,7 +226,8 @@ class ProviderBackend:
         """Return the provider as it is reached now, and its key."""
         provider = self._keys.with_variables(self._provider_for_wire(target))
         if not provider.starts_models:
-            return provider, await self._key(provider, self._keys.require)
+            key = await self._key(provider, self._keys.require)
+            return _placed(provider, key) if provider.cloud is not None else provider, key
         server = await self._local_servers().ready(target.facts.id)
         secret = Secret(server.key)
         self._keys.redactor.remember(secret)
@@ -238,6 +245,8 @@ class ProviderBackend:
             LOG.debug(
                 "%s %s: %d bytes out, HTTP %d", outgoing.method, outgoing.url, len(outgoing.body or b""), answer.status
             )
+            if key is not None and key.signer is not None and answer.status in REFUSED:
+                key.signer.clock.compare(answer.headers.get("date", ""))
             await _raise_for_status(target, answer, self.limits, encoded)
             self._found_at[target.provider.id, target.facts.wire] = provider
             for warning in _warnings(answer.headers):
@@ -276,6 +285,13 @@ class ProviderBackend:
         self, error: ProviderError, target: Target, provider: ProviderFacts, refused_key: FoundKey | None
     ) -> tuple[ProviderFacts, FoundKey | None] | None:
         """Return a changed provider or key to send the request again with, or None if the error is final."""
+        if refused_key is not None and refused_key.location is KeyLocation.CLOUD:
+            found = await self._other_login(error, provider, refused_key)
+            if found is None and error.kind is ErrorKind.AUTH:
+                from tui.providers.clouds.failures import log_in_command
+
+                error.advice = f"The {refused_key.source} was refused. Log in again: `{log_in_command(provider)}`."
+            return (provider, found) if found is not None else None
         if error.kind is ErrorKind.AUTH and refused_key is not None:
             found = await self._key(provider, self._keys.reread)
             if found is not None and found.secret != refused_key.secret:
@@ -288,6 +304,20 @@ class ProviderBackend:
             return (versioned, refused_key) if versioned is not None else None
         return None
 
+    async def _other_login(
+        self, error: ProviderError, provider: ProviderFacts, refused_key: FoundKey
+    ) -> FoundKey | None:
+        """Return a login to send the request again with: signed with the right time, or renewed once."""
+        if refused_key.signer is not None and refused_key.signer.clock.was_corrected():
+            return refused_key
+        ended = error.status == 401 or (error.status == 403 and _LOGIN_ENDED.search(error.message) is not None)
+        if not ended or refused_key.renewed:
+            return None
+        found = await self._key(provider, self._keys.reread)
+        if found is None or (found.secret, found.others) == (refused_key.secret, refused_key.others):
+            return None
+        return replace(found, renewed=True)
+
     def _provider_for_wire(self, target: Target) -> ProviderFacts:
         """Return the provider with the base URL for this model's wire."""
         provider, wire = target.provider, target.facts.wire
@@ -296,6 +326,17 @@ class ProviderBackend:
         if known is not None and known.base_url.startswith(base_url):
             return replace(provider, base_url=known.base_url, wire=wire, auth=known.auth)
         return replace(provider, base_url=base_url, wire=wire)
+
+
+def _placed(provider: ProviderFacts, key: FoundKey | None) -> ProviderFacts:
+    """Return the provider with its address filled by the login; raises ProviderError if something is missing."""
+    if key is not None and key.account:
+        provider = with_account(provider, {**key.account, **provider.account})
+    if unfilled(provider.base_url):
+        from tui.providers.clouds.failures import missing_in_address
+
+        raise missing_in_address(provider)
+    return provider
 
 
 def _no_local_servers() -> LocalServers:

@@ -10,7 +10,7 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -24,6 +24,8 @@ from tui.providers.redaction import Redactor, Secret
 from tui.settings.user_files import parse_user_toml, read_user_text, write_atomically
 
 if TYPE_CHECKING:
+    from tui.providers.clouds.logins import CloudLogins
+    from tui.providers.clouds.sigv4 import AwsSigner
     from tui.providers.key_command import KeyCommands
 
 KEYRING_SERVICE = "ponder"
@@ -209,6 +211,7 @@ class KeyLocation(StrEnum):
     KEYRING = "keyring"
     FILE = "credentials file"
     UNSAVED = "memory"
+    CLOUD = "cloud login"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +221,16 @@ class FoundKey:
     secret: Secret
     location: KeyLocation
     source: str
+    others: tuple[Secret, ...] = ()
+    """Further secrets of a cloud login."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers that a cloud login requires."""
+    account: Mapping[str, str] = field(default_factory=dict)
+    """What the login knows about the account, such as its region or project."""
+    signer: AwsSigner | None = None
+    """Signs the request instead of sending the secret."""
+    renewed: bool = False
+    """The login was renewed because the one before was refused."""
 
 
 def checked_key(text: str) -> Secret:
@@ -276,6 +289,9 @@ class Keys:
         self._command_lock = threading.Lock()
         """Two requests at the same time run the command once: it may ask the user."""
         self._runner: KeyCommands | None = None
+        self._clouds: dict[tuple[str, str], str] = {}
+        """The accounts of providers that a cloud login was used for, by provider and host."""
+        self._logins: CloudLogins | None = None
         self.redactor = Redactor() if redactor is None else redactor
 
     def find(self, provider: ProviderFacts) -> FoundKey | None:
@@ -298,21 +314,34 @@ class Keys:
         return self._found[place]
 
     def source(self, provider: ProviderFacts) -> str:
-        """Where the provider's key comes from, also if its command did not run yet; "" if there is no key."""
+        """Where the provider's key comes from, also if its command did not run yet; "" if there is no key.
+
+        Nothing logs in at a cloud: ``login_source`` says what its login would be.
+        """
         found = self.find(provider)
         if found is not None:
             return found.source
         return KeyLocation.COMMAND.value if _place(provider) in self._commands else ""
 
+    def login_source(self, provider: ProviderFacts) -> str:
+        """Where the login at the provider's cloud would come from; "" if nothing says that there is one."""
+        if provider.cloud is None:
+            return ""
+        from tui.providers.clouds.traces import login_trace
+
+        return login_trace(provider, self._environ)
+
     def account(self, provider_id: str, base_url: str) -> str:
         """Return a hash that identifies the account without revealing the key; "" if no key was found yet.
 
-        A command stands for its account: the key that it prints may be a new one every hour.
+        A command stands for its account: the key that it prints may be a new one every hour. So does a cloud login.
         """
         place = (provider_id, host_of(base_url))
         command, found = self._commands.get(place), self._found.get(place)
         if command is not None:
             told = "\0".join(command)
+        elif place in self._clouds:
+            told = self._clouds[place]
         elif found is not None:
             told = found.secret.reveal()
         else:
@@ -322,7 +351,7 @@ class Keys:
     def reread(self, provider: ProviderFacts) -> FoundKey | None:
         """Read the key again, because it may have been replaced since the last lookup."""
         self._found.pop(_place(provider), None)
-        return self.find(provider) or self._from_command(provider)
+        return self.find(provider) or self._from_command(provider) or self._from_cloud(provider, renewed=True)
 
     def with_variables(self, provider: ProviderFacts) -> ProviderFacts:
         """Return the provider with ``${NAME}`` in its headers replaced; the values are registered as secrets."""
@@ -346,7 +375,7 @@ class Keys:
 
     def require(self, provider: ProviderFacts) -> FoundKey | None:
         """Return the key like ``find``; raises ProviderError(NO_KEY) if a required key is missing."""
-        found = self.find(provider) or self._from_command(provider)
+        found = self.find(provider) or self._from_command(provider) or self._from_cloud(provider)
         if found is None and provider.auth is not AuthStyle.NONE and not provider.key_optional:
             found = self.reread(provider)  # it may have been saved meanwhile from another terminal
             if found is None:
@@ -374,6 +403,21 @@ class Keys:
                 self._found[place] = FoundKey(secret=secret, location=location, source=location.value)
             return self._found[place]
 
+    def _from_cloud(self, provider: ProviderFacts, *, renewed: bool = False) -> FoundKey | None:
+        """Log in at the provider's cloud, if it has one, or use the login there is. Raises ProviderError."""
+        if provider.cloud is None:
+            return None
+        if self._logins is None:
+            from tui.providers.clouds.logins import CloudLogins
+
+            self._logins = CloudLogins()
+        key = self._logins.key(provider, renewed=renewed)
+        for secret in (key.secret, *key.others):
+            self.redactor.remember(secret)
+        account = sorted({**key.account, **provider.account}.items())
+        self._clouds[_place(provider)] = f"{provider.cloud}\0{account}"
+        return key
+
     def _key_commands(self) -> KeyCommands:
         if self._runner is None:
             from tui.providers.key_command import KeyCommands
@@ -382,15 +426,17 @@ class Keys:
         return self._runner
 
     def stop_commands(self) -> None:
-        """End the commands that run, before the program ends."""
+        """End the commands and cloud logins that run, before the program ends."""
         if self._runner is not None:
             self._runner.stop()
+        if self._logins is not None:
+            self._logins.stop()
 
     def _saved(self, provider: ProviderFacts) -> FoundKey | None:
         host = host_of(provider.base_url)
         row = self._file.rows().get(provider.id)
-        # The keyring is slow, so it is not read for a server that needs no key, unless a key was saved for it.
-        if self._keyring is not None and (row is not None or not provider.key_optional):
+        # The keyring is slow, so it is not read for a server that can do without a key, unless one was saved for it.
+        if self._keyring is not None and (row is not None or not (provider.key_optional or provider.cloud)):
             secret = self._keyring.get(provider.id, host)
             if secret is not None:
                 return FoundKey(secret=secret, location=KeyLocation.KEYRING, source="keyring")

@@ -15,7 +15,7 @@ from tui.commands.builtin.server_prompts import SERVER_PROMPT, server_prompt_com
 from tui.commands.keymap import key_words
 from tui.commands.registry import CommandContext, Registry, Screen, Step, View
 from tui.domain.blocks import Block
-from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
+from tui.domain.errors import NO_LOGIN, ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import (
     AppEvent,
     ApprovalAsked,
@@ -184,7 +184,7 @@ class UiServices:
                 )
             case TurnFailed(turn, error):
                 self._app.editing.restore(turn)
-                if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY:
+                if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY and error.code != NO_LOGIN:
                     self._ask_for_key()
             case _:
                 pass

@@ -14,7 +14,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 from tui.providers.http.address import join_url
 from tui.providers.http.deadlines import RequestLimits
-from tui.providers.keys import FoundKey
+from tui.providers.keys import FoundKey, KeyLocation
 from tui.wires.json_text import dumps
 from tui.wires.wire import EncodedRequest
 
@@ -33,12 +33,13 @@ def http_request(
     provider: ProviderFacts, encoded: EncodedRequest, key: FoundKey | None, *, path: str = "chat"
 ) -> HttpRequest:
     """Return the HTTP request; ``path`` is the key in ``provider.paths`` of a path that replaces the wire's."""
-    return HttpRequest(
-        url=join_url(provider.base_url, provider.paths.get(path, encoded.path)),
-        headers={**public_headers(provider, encoded), **_key_header(provider, key)},
-        body=_body(encoded.body),
-        method=encoded.method,
-    )
+    url = join_url(provider.base_url, provider.paths.get(path, encoded.path))
+    headers, body = public_headers(provider, encoded), _body(encoded.body)
+    if key is not None and key.signer is not None:
+        headers |= key.signer.headers(encoded.method, url, headers, body)
+    else:
+        headers |= _key_header(provider, key)
+    return HttpRequest(url=url, headers=headers, body=body, method=encoded.method)
 
 
 def public_headers(provider: ProviderFacts, encoded: EncodedRequest | None = None) -> dict[str, str]:
@@ -69,11 +70,15 @@ def _put(headers: dict[str, str], name: str, value: str) -> None:
 def _key_header(provider: ProviderFacts, key: FoundKey | None) -> dict[str, str]:
     if key is None:
         return {}
+    if key.location is KeyLocation.CLOUD:
+        return {"authorization": f"Bearer {key.secret.reveal()}", **key.headers}
     match provider.auth:
         case AuthStyle.BEARER:
             return {"authorization": f"Bearer {key.secret.reveal()}"}
         case AuthStyle.X_API_KEY | AuthStyle.X_GOOG_API_KEY:
             return {provider.auth.value: key.secret.reveal()}
+        case AuthStyle.API_KEY:
+            return {"api-key": key.secret.reveal(), "x-api-key": key.secret.reveal()}
         case AuthStyle.NONE:
             return {}
 

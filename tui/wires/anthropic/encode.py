@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import assert_never, cast
+from urllib.parse import quote
 
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import (
@@ -28,6 +29,7 @@ MAX_TOKENS_UNKNOWN = 8192
 """Sent if the model's limit is unknown: the field is mandatory, and every model accepts this value."""
 CONTINUES = "(conversation continues)"
 """Text of a first user message, added because the API rejects a conversation that starts with the assistant."""
+VERSION = "anthropic-version"
 BETA = "anthropic-beta"
 
 Item = dict[str, object]
@@ -55,7 +57,17 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     if request.answer_format is not None:
         merge_fields(body, request.answer_format.fields)
     merge_fields(body, request.extra_body)
-    return EncodedRequest(path=PATH, body=body, headers=_headers(request.plan.headers, quirks))
+    headers = _headers(request.plan.headers, quirks)
+    if quirks.model_in_path:
+        return _with_model_in_path(body, headers, streams=request.stream)
+    return EncodedRequest(path=PATH, body=body, headers=headers)
+
+
+def _with_model_in_path(body: dict[str, object], headers: dict[str, str], *, streams: bool) -> EncodedRequest:
+    model = quote(str(body.pop("model")), safe="@-._~")
+    body["anthropic_version"] = headers.pop(VERSION)
+    method = "streamRawPredict" if streams else "rawPredict"
+    return EncodedRequest(path=f"/models/{model}:{method}", body=body, headers=headers)
 
 
 def _mark_cache(body: dict[str, object], ttl: str, quirks: Quirks) -> None:
@@ -95,7 +107,7 @@ def _may_sample(request: ChatRequest, quirks: Quirks) -> bool:
 
 
 def _headers(extra: Mapping[str, str], quirks: Quirks) -> dict[str, str]:
-    headers = {"anthropic-version": quirks.version}
+    headers = {VERSION: quirks.version}
     betas: list[str] = []
     for name, value in extra.items():
         if name.lower() == BETA:

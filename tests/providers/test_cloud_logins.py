@@ -1,0 +1,154 @@
+"""Logins at clouds that are missing, slow or refused, and what becomes of their secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faultserver.player import Step
+from tests.faultserver.server import FaultServer
+from tests.patience import PATIENCE_S
+from tests.providers.cloud_servers import LoginServer, aws_credentials
+from tests.providers.cloud_user import FULL, Cloud, at, cloud, static_login
+from tests.providers.conftest import request, target
+from tui.catalog.catalog import packaged_catalog, users_catalog
+from tui.domain.errors import NO_LOGIN, ErrorKind, ProviderError
+from tui.providers.clouds import logins
+
+__all__ = ["cloud"]
+
+# What is missing
+
+
+@pytest.mark.parametrize(
+    ("model", "message", "advice"),
+    [
+        (
+            "bedrock/claude-opus-5-5",
+            "There is no login at AWS for Amazon Bedrock.",
+            "Run `aws sso login --profile work`, or set `AWS_BEARER_TOKEN_BEDROCK`.",
+        ),
+        (
+            "vertex/gemini-3.8-flash",
+            "There is no login at Google Cloud for Google Vertex AI.",
+            "Run `gcloud auth application-default login`.",
+        ),
+        (
+            "azure/gpt-6.1-sol",
+            "There is no login at Azure for Microsoft Azure (Foundry).",
+            "Run `az login`, or set `AZURE_OPENAI_API_KEY`.",
+        ),
+    ],
+)
+async def test_a_missing_login_is_said_with_its_command(
+    cloud: Cloud, tmp_path: Path, model: str, message: str, advice: str
+) -> None:
+    (tmp_path / "aws-config").write_text("[profile work]\nregion = eu-central-1\n")
+    async with FaultServer([FULL]) as server:
+        outcome = await cloud.ask(server, model, account={"profile": "work"} if "bedrock" in model else None)
+        assert server.seen == []
+    assert outcome.error is not None
+    assert (outcome.error.kind, outcome.error.code) == (ErrorKind.NO_KEY, NO_LOGIN)
+    assert (outcome.error.message, outcome.error.advice) == (message, advice)
+
+
+@pytest.mark.parametrize(
+    ("model", "package", "extra"),
+    [
+        ("bedrock/claude-opus-5-5", "botocore.exceptions", "aws"),
+        ("vertex/gemini-3.8-flash", "google.auth.exceptions", "google"),
+        ("azure/gpt-6.1-sol", "azure.identity", "azure"),
+    ],
+)
+async def test_a_missing_package_is_said_with_the_command_that_installs_it(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, model: str, package: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    async with FaultServer([FULL]) as server:
+        outcome = await cloud.ask(server, model)
+    assert outcome.error is not None
+    assert "needs the package for logins at" in outcome.error.message
+    assert outcome.error.advice.startswith(f"Install it: `pip install 'ponder-tui[{extra}]'`")
+
+
+async def test_a_missing_region_is_said_with_its_variable(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    static_login(monkeypatch)
+    catalog, _ = users_catalog(packaged_catalog(), {}, {}, file="config.toml")
+    provider = catalog.provider("bedrock")
+    facts = catalog.find("bedrock", "claude-opus-5-5")
+    with pytest.raises(ProviderError) as caught:
+        async for _ in cloud.backend().stream(target(provider, facts), request()):
+            pass
+    assert caught.value.message == "Amazon Bedrock needs to know the region."
+    assert caught.value.advice == (
+        'Set `AWS_REGION`, or `account = { region = "…" }` in `[providers.bedrock]` of `config.toml`.'
+    )
+
+
+# Waiting
+
+
+async def test_a_login_that_does_not_end_is_given_up(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "LIMIT_S", 0.2)
+    async with LoginServer({"/creds": [None]}) as metadata, FaultServer([FULL]) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{metadata.url}/creds")
+        outcome = await cloud.ask(server, "bedrock/claude-opus-5-5", account={"region": "us-east-1"})
+    assert outcome.error is not None
+    assert outcome.error.message == "The login at AWS for Amazon Bedrock did not end within 0 seconds."
+    assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TIMEOUT, False)
+
+
+async def test_cancelling_and_ending_do_not_wait_for_a_login(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with LoginServer({"/creds": [None]}) as metadata, FaultServer([FULL]) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{metadata.url}/creds")
+        turn = asyncio.create_task(cloud.ask(server, "bedrock/claude-opus-5-5", account={"region": "us-east-1"}))
+        await until(lambda: len(metadata.seen) == 1)
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        other = asyncio.create_task(cloud.ask(server, "bedrock/claude-opus-5-5", account={"region": "us-east-1"}))
+        await until(lambda: sum(thread.name.startswith("asyncio_") for thread in threading.enumerate()) >= 1)
+        while not other.done():
+            cloud.keys.stop_commands()
+            await asyncio.sleep(0)
+        outcome = other.result()
+    assert outcome.error is not None
+    assert outcome.error.message == "The login was ended with the program."
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not true():
+            await asyncio.sleep(0)
+
+
+# Secrets
+
+
+async def test_every_secret_of_a_login_is_known_to_the_redactor(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = aws_credentials(8)
+    echo: list[Step] = [
+        {"status": 400, "json": {"message": f"no: {given['SecretAccessKey']} and {given['Token']} and AKIA"}}
+    ]
+    async with LoginServer({"/creds": [given]}) as metadata, FaultServer([echo]) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{metadata.url}/creds")
+        outcome = await cloud.ask(server, "bedrock/claude-opus-5-5", account={"region": "us-east-1"})
+    assert outcome.error is not None
+    assert outcome.error.message == "no: ***er-8 and ***in-8 and AKIA"
+
+
+async def test_a_login_stands_for_its_account_whatever_its_token(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {"/creds": [aws_credentials(1, minutes=2), aws_credentials(2, minutes=2), aws_credentials(3)]}
+    async with LoginServer(answers) as metadata:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{metadata.url}/creds")
+        told = []
+        for region in ("us-east-1", "us-east-1", "eu-central-1"):
+            provider = at("http://127.0.0.1:1", "bedrock", {"region": region}).provider("bedrock")
+            await asyncio.to_thread(cloud.keys.require, provider)
+            told.append(cloud.keys.account(provider.id, provider.base_url))
+    assert told[0] == told[1] != told[2] != ""

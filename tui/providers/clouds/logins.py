@@ -1,0 +1,113 @@
+"""Logs in at clouds for the providers in use. The official packages read files and ask servers and programs.
+
+They block, some of them for long, and cannot be interrupted: each login has a thread that nobody has to wait for.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from typing import Protocol, assert_never
+
+from tui.catalog.facts import Cloud, ProviderFacts
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.providers.clouds.failures import failed, too_slow
+from tui.providers.clouds.sigv4 import Clock
+from tui.providers.keys import FoundKey
+
+LIMIT_S = 30.0
+
+Place = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class CloudLogin(Protocol):
+    """The login of one provider at its cloud."""
+
+    def key(self) -> FoundKey:
+        """Return credentials that are valid now, renewed if need be; raises ProviderError. Blocking."""
+        ...
+
+
+class CloudLogins:
+    """The logins of the providers that were used. Call the methods in a thread: they wait for at most ``LIMIT_S``."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._logins: dict[Place, CloudLogin] = {}
+        self._running: dict[Place, Future[FoundKey]] = {}
+        self._clock = Clock()
+        """The time at AWS outlives a login."""
+        self._stopped = False
+
+    def key(self, provider: ProviderFacts, *, renewed: bool = False) -> FoundKey:
+        """Return the provider's credentials; ``renewed`` logs in again. Raises ProviderError."""
+        place = (provider.id, tuple(sorted(provider.account.items())))
+        with self._lock:
+            if self._stopped:
+                raise _program_ends()
+            if renewed:
+                self._logins.pop(place, None)
+            running = self._running.get(place)
+            if running is None:
+                running = self._running[place] = Future()
+                login = self._logins.setdefault(place, _login(provider, self._clock))
+                # A daemon: the end of the program does not wait for a metadata service.
+                threading.Thread(target=self._run, args=(login, running), name="cloud login", daemon=True).start()
+        try:
+            return running.result(LIMIT_S)
+        except ProviderError:
+            raise
+        except TimeoutError:
+            with self._lock:
+                self._logins.pop(place, None)
+            raise too_slow(provider, LIMIT_S) from None
+        except Exception as error:
+            raise failed(provider, error) from error
+        finally:
+            with self._lock:
+                if self._running.get(place) is running:
+                    del self._running[place]
+
+    def stop(self) -> None:
+        """End the waiting, before the program ends; later logins fail at once."""
+        with self._lock:
+            self._stopped = True
+            for running in self._running.values():
+                if not running.done():
+                    running.set_exception(_program_ends())
+
+    def _run(self, login: CloudLogin, running: Future[FoundKey]) -> None:
+        try:
+            key = login.key()
+        except Exception as error:  # noqa: BLE001 - raised where the result is awaited
+            with self._lock:
+                if not running.done():
+                    running.set_exception(error)
+            return
+        with self._lock:
+            if not running.done():
+                running.set_result(key)
+
+
+def _login(provider: ProviderFacts, clock: Clock) -> CloudLogin:
+    match provider.cloud:
+        case Cloud.AWS:
+            from tui.providers.clouds.aws import AwsLogin
+
+            return AwsLogin(provider, clock)
+        case Cloud.GOOGLE:
+            from tui.providers.clouds.google import GoogleLogin
+
+            return GoogleLogin(provider)
+        case Cloud.AZURE:
+            from tui.providers.clouds.azure import AzureLogin
+
+            return AzureLogin(provider)
+        case None:
+            raise ProviderError(ErrorKind.NO_KEY, f"{provider.title} is not an account at a cloud.")
+        case _:
+            assert_never(provider.cloud)
+
+
+def _program_ends() -> ProviderError:
+    return ProviderError(ErrorKind.NO_KEY, "The login was ended with the program.", retryable=False)
