@@ -1,4 +1,4 @@
-"""Prompts of MCP servers as commands of the running program."""
+"""Prompts of MCP servers as commands of the running program, and their resources as attachments."""
 
 from __future__ import annotations
 
@@ -95,3 +95,34 @@ async def test_words_of_ponder_remain_its_own(tmp_path: Path) -> None:
         await s.until_it_says("search keys and commands")
         await s.pilot.press("escape")
         assert await _sent(s, "/docs:help") == "Prompt `help` of the MCP server `docs`:\n\nI am 'help'."
+
+
+async def test_a_resource_is_completed_and_attached(tmp_path: Path) -> None:
+    (tmp_path / "docs.txt").write_text("a file", "utf-8")
+    async with _opened(tmp_path) as s:
+        await until(s.pilot, lambda: s.house.services.tools.servers()[0].resources == 5)
+        await type_in(s.pilot, "@doc")
+        await s.until_it_says("docs:     5 resources of the MCP server")
+        assert "docs.txt" in s.text()
+        await s.pilot.press("tab")
+        await until(s.pilot, lambda: s.app.chat.composer.text == "@docs:")
+        await s.until_it_says("docs:notes://today")
+        assert "docs.txt" not in s.text()
+        await type_in(s.pilot, "notes://day/tu")
+        await s.until_it_says("docs:notes://day/tuesday")
+        await s.pilot.press("tab")
+        await until(s.pilot, lambda: s.app.chat.composer.text == "⟦docs:notes://day/tuesday⟧ ")
+        text = await _sent(s, s.app.chat.composer.text + "What is on?")
+        assert text.startswith('<file name="notes://day/tuesday of the MCP server `docs`">\nNothing on tuesday')
+        await s.enter("/attach docs:notes://nothing")
+        await s.until_toast("The MCP server docs lists no resource notes://nothing.")
+
+
+async def test_a_file_cannot_take_the_place_of_a_resource(tmp_path: Path) -> None:
+    (tmp_path / "docs:notes:").mkdir()
+    (tmp_path / "docs:notes:" / "today").write_text("of the repository", "utf-8")
+    async with _opened(tmp_path) as s:
+        await until(s.pilot, lambda: s.house.services.tools.servers()[0].resources == 5)
+        await s.app.ui_services.run_line("/attach docs:notes://today")
+        await until(s.pilot, lambda: "⟦" in s.app.chat.composer.text)
+        assert "Water the plants." in await _sent(s, s.app.chat.composer.text + "?")

@@ -1,7 +1,8 @@
-"""An MCP server by the official SDK with prompts, run as a program: honest ones, and many ways to deceive."""
+"""An MCP server by the official SDK, run as a program: prompts and resources, honest ones and deceptive ones."""
 
 from __future__ import annotations
 
+import base64
 import sys
 
 from mcp.server import MCPServer
@@ -55,8 +56,40 @@ def secret() -> str:
     return "The key is sk-canary-0123456789abcdefghij."
 
 
+@server.resource("notes://today", mime_type="text/plain")
+def today() -> str:
+    """What to do today."""
+    return "Water the plants."
+
+
+@server.resource("notes://picture", mime_type="image/png")
+def picture() -> bytes:
+    """A picture."""
+    return base64.b64decode(PICTURE)
+
+
+@server.resource("notes://binary", mime_type="application/octet-stream")
+def binary() -> bytes:
+    """Neither text nor a picture."""
+    return b"\xff\x00\xfe"
+
+
+@server.resource("file:///etc/passwd", mime_type="text/plain")
+def passwd() -> str:
+    """Looks like a file of this machine."""
+    return "of the server"
+
+
+@server.resource("notes://day/{day}")
+def day(day: str) -> str:
+    """The notes of a day."""
+    return f"Nothing on {day}, and the key is sk-canary-0123456789abcdefghij."
+
+
 @server.completion()
 async def complete(ref: object, argument: CompletionArgument, context: object) -> Completion:
+    if argument.name == "day":
+        return Completion(values=[each for each in ("monday", "tuesday") if each.startswith(argument.value)])
     known = ["main.py", "my notes.txt", "bad\x1b[31m", "two\nlines"]
     return Completion(values=[name for name in known if name.startswith(argument.value)])
 

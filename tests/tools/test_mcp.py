@@ -20,7 +20,7 @@ from tests.fakes.bench import Bench, open_bench, outcome, pictures, words
 from tests.patience import PATIENCE_S
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.listing import ServerInfo
-from tui.tools.mcp.servers import ENDED, SENT_TOO_MUCH
+from tui.tools.mcp.server import ENDED, SENT_TOO_MUCH
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
 

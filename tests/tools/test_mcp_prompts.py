@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.bench import Bench, open_bench
+from tests.fakes.bench import Bench
+from tests.fakes.mcp_bench import offers_opened
 from tests.patience import PATIENCE_S
 from tui.app.server_offers import open_argument, read_arguments, usage
 from tui.commands.builtin import registry
@@ -23,29 +21,6 @@ from tui.domain.printable import printable
 from tui.tools.mcp.prompts import prompt_blocks, prompts_of, with_words
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
-
-OFFERS = str(Path(__file__).parents[1] / "fakes" / "mcp_offers.py")
-
-
-@asynccontextmanager
-async def _opened(around: Path, *ways: str, **names: str) -> AsyncIterator[Bench]:
-    """A toolbox whose servers have listed their prompts; ``names`` are further servers with their way."""
-    rows = {"docs": ways, **{name: (way,) for name, way in names.items()}}
-    servers = {
-        name: {"command": sys.executable, "args": [OFFERS, *row], "start_timeout": 50} for name, row in rows.items()
-    }
-    bench = open_bench(around, mcp={"servers": servers}, redact=lambda text: text.replace("sk-canary", "***"))
-    heard = asyncio.Event()
-    bench.toolbox.mcp.follow(heard.set)
-    try:
-        await bench.toolbox.ready()
-        async with asyncio.timeout(PATIENCE_S):
-            while {prompt.server for prompt in bench.toolbox.mcp.prompts()} < set(rows):
-                await heard.wait()
-                heard.clear()
-        yield bench
-    finally:
-        await bench.toolbox.close()
 
 
 def _named(bench: Bench, word: str) -> ServerPrompt:
@@ -70,7 +45,7 @@ HELLO = ServerPrompt(server="docs", theirs="hello", word="docs:hello")
 
 
 async def test_prompts_are_listed_and_filled_in(tmp_path: Path) -> None:
-    async with _opened(tmp_path) as bench:
+    async with offers_opened(tmp_path) as bench:
         review = _named(bench, "docs:review")
         assert (review.description, usage(review)) == ("Review a file.", "FILE [FOCUS]")
         assert await _text(bench, "docs:review", file="a.py", focus="speed") == (
@@ -82,7 +57,7 @@ async def test_prompts_are_listed_and_filled_in(tmp_path: Path) -> None:
 
 
 async def test_a_dialogue_is_one_message_with_its_pictures(tmp_path: Path) -> None:
-    async with _opened(tmp_path) as bench:
+    async with offers_opened(tmp_path) as bench:
         picture, text = await bench.toolbox.mcp.prompt(_named(bench, "docs:dialogue"), {})
         assert isinstance(picture, ImageBlock)
         assert isinstance(text, TextBlock)
@@ -91,7 +66,7 @@ async def test_a_dialogue_is_one_message_with_its_pictures(tmp_path: Path) -> No
 
 
 async def test_a_new_prompt_is_heard_of(tmp_path: Path) -> None:
-    async with _opened(tmp_path) as bench:
+    async with offers_opened(tmp_path) as bench:
         heard = asyncio.Event()
         bench.toolbox.mcp.follow(heard.set)
         assert not (await bench.call("mcp_docs__add_prompt", "once")).failed
@@ -100,7 +75,7 @@ async def test_a_new_prompt_is_heard_of(tmp_path: Path) -> None:
 
 
 async def test_keys_are_taken_out_of_the_text(tmp_path: Path) -> None:
-    async with _opened(tmp_path) as bench:
+    async with offers_opened(tmp_path) as bench:
         assert "sk-canary" not in await _text(bench, "docs:secret")
         assert FROM_SERVER in await _text(bench, "docs:secret")
         with pytest.raises(ToolError, match="is empty"):
@@ -108,7 +83,7 @@ async def test_keys_are_taken_out_of_the_text(tmp_path: Path) -> None:
 
 
 async def test_a_prompt_that_the_server_does_not_know_or_refuses_is_told(tmp_path: Path) -> None:
-    async with _opened(tmp_path) as bench:
+    async with offers_opened(tmp_path) as bench:
         with pytest.raises(ToolError, match="The MCP server `docs` refused"):
             await bench.toolbox.mcp.prompt(ServerPrompt(server="docs", theirs="gone", word="docs:gone"), {})
         with pytest.raises(ToolError, match="There is no MCP server `other`"):
@@ -119,7 +94,7 @@ async def test_a_prompt_that_the_server_does_not_know_or_refuses_is_told(tmp_pat
 
 
 async def test_no_name_of_a_prompt_shadows_a_command_or_a_template(tmp_path: Path) -> None:
-    async with _opened(tmp_path, "hostile") as bench:
+    async with offers_opened(tmp_path, "hostile") as bench:
         words = [prompt.word for prompt in bench.toolbox.mcp.prompts()]
         assert len(words) == len(set(words)) >= 14
         assert {word for word in words if word.count(":") != 1 or word in registry().slash_words} == set()
@@ -131,7 +106,7 @@ async def test_no_name_of_a_prompt_shadows_a_command_or_a_template(tmp_path: Pat
 
 
 async def test_names_and_descriptions_hide_nothing(tmp_path: Path) -> None:
-    async with _opened(tmp_path, "hostile") as bench:
+    async with offers_opened(tmp_path, "hostile") as bench:
         for command in server_prompt_commands(bench.toolbox.mcp.prompts(), ()):
             shown = f"{command.slash} {command.title} {command.help}"
             assert printable(shown, keep_newlines=False) == shown
@@ -141,13 +116,13 @@ async def test_names_and_descriptions_hide_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_list_without_end_is_cut_and_the_cut_is_told(tmp_path: Path) -> None:
-    async with _opened(tmp_path, "many") as bench:
+    async with offers_opened(tmp_path, "many") as bench:
         assert len(bench.toolbox.mcp.prompts()) == 200
         assert bench.toolbox.servers()[0].detail == "more than 200 prompts: the rest is omitted"
 
 
 async def test_two_servers_cannot_answer_for_each_other(tmp_path: Path) -> None:
-    async with _opened(tmp_path, Docs="hostile") as bench:
+    async with offers_opened(tmp_path, Docs="hostile") as bench:
         assert await _text(bench, "docs:hello") == "Prompt `hello` of the MCP server `docs`:\n\nHello there."
         others = [prompt for prompt in bench.toolbox.mcp.prompts() if prompt.server == "Docs"]
         assert all(prompt.word.startswith("docs:") and prompt.word != "docs:hello" for prompt in others)
@@ -211,7 +186,7 @@ def test_a_result_without_a_message_is_empty(result: dict[str, object]) -> None:
         ({"type": "text", "text": "half \ud83d"}, "half \ufffd"),
     ],
 )
-def test_other_kinds_of_content_are_named_and_nothing_is_opened(content: dict[str, object], text: str) -> None:
+def test_other_kinds_of_content_are_named_and_nothing_isoffers_opened(content: dict[str, object], text: str) -> None:
     assert prompt_blocks(HELLO, _message(content)) == (
         TextBlock(text=f"Prompt `hello` of the MCP server `docs`:\n\n{text}"),
     )

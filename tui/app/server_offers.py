@@ -1,27 +1,32 @@
-"""What MCP servers offer to the user: prompts as commands."""
+"""What MCP servers offer to the user: prompts as commands, and resources to attach."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tui.app.attachments import refuse_documents
 from tui.app.open_session import OpenSession
 from tui.domain.errors import PonderError, UsageError
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
 
 if TYPE_CHECKING:
     from tui.domain.blocks import Block
-    from tui.domain.listing import ServerPrompt
+    from tui.domain.listing import ServerPrompt, ServerResource
     from tui.tools.mcp.servers import McpServers
 
 COMPLETE_WITHIN_S = 2.0
 """Seconds that completion waits for a server."""
+MOST_ROWS = 60
 
 
 class ServerOffers:
-    """Prompts of the configured MCP servers."""
+    """Prompts and resources of the configured MCP servers."""
 
     def __init__(self, current: OpenSession) -> None:
         self._current = current
@@ -56,13 +61,76 @@ class ServerOffers:
         servers, argument, value, others = self._servers, *open_argument(prompt, typed)
         if servers is None or not argument:
             return ()
-        found = self._current.program.engine.call(servers.completions(prompt, argument, value, others))
+        return [shlex.quote(each) for each in self._soon(servers.completions(prompt, argument, value, others))]
+
+    def is_resource(self, name: str) -> bool:
+        """Whether a name that was typed is that of a resource: it begins with the name of a server."""
+        server, colon, _ = name.partition(":")
+        return bool(colon) and self._servers is not None and server in self._servers.resources()
+
+    async def resource(self, name: str) -> tuple[tuple[str, Block], ...]:
+        """The content of the resource ``SERVER:URI`` as blocks of the prompt, with their names."""
+        assert self._servers is not None, "a server of this name is configured"
+        server, _, uri = name.partition(":")
+        found = await self._current.call(self._servers.resource(server, uri))
+        refuse_documents([block for _, block in found], self._current.facts)
+        return found
+
+    def matching(self, start: str) -> Sequence[ResourceRow]:
+        """Rows for what was typed after an ``@``: servers, then the resources of one. Blocking."""
+        if self._servers is None:
+            return ()
+        name, colon, typed = start.partition(":")
+        offered = self._servers.resources()
+        if not colon:
+            return [
+                ResourceRow(f"{server}:", f"{count(len(found), 'resource')} of the MCP server", whole=False)
+                for server, found in offered.items()
+                if found and name.lower() in server.lower()
+            ]
+        rows = [ResourceRow(resource.uri, resource.title) for resource in _plain(offered.get(name, ()), typed)]
+        for template in offered.get(name, ()):
+            if template.is_template:
+                rows += self._of_template(self._servers, template, typed)
+        return [replace(row, word=f"{name}:{row.word}") for row in rows[:MOST_ROWS]]
+
+    def _of_template(self, servers: McpServers, template: ServerResource, typed: str) -> list[ResourceRow]:
+        beginning, title = template.uri.partition("{")[0], template.title or template.uri
+        if typed.startswith(beginning):
+            typed_whole = [typed] if typed != beginning and servers.is_offered(template, typed) else []
+            found = dict.fromkeys([*self._soon(servers.addresses(template, typed)), *typed_whole])
+            return [ResourceRow(address, title) for address in found]
+        if typed.lower() in template.uri.lower() or typed.lower() in title.lower():
+            return [ResourceRow(beginning, f"{title}: {template.uri}", whole=False)]
+        return []
+
+    def _soon(self, asked: Coroutine[object, object, Sequence[str]]) -> Sequence[str]:
+        """What a server answers while the user types; nothing if it takes long or fails."""
+        found = self._current.program.engine.call(asked)
         try:
-            values = found.result(COMPLETE_WITHIN_S)
+            return found.result(COMPLETE_WITHIN_S)
         except (PonderError, TimeoutError):
             found.cancel()
             return ()
-        return [shlex.quote(each) for each in values]
+
+
+def _plain(resources: Sequence[ServerResource], typed: str) -> Sequence[ServerResource]:
+    """Resources whose address or title contains what was typed; those whose address begins with it come first."""
+    lower = typed.lower()
+    plain = [each for each in resources if not each.is_template]
+    begin = [each for each in plain if each.uri.lower().startswith(lower)]
+    contain = [each for each in plain if lower in each.uri.lower() or lower in each.title.lower()]
+    return list(dict.fromkeys([*begin, *contain]))
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRow:
+    """A completion of what was typed after an ``@``."""
+
+    word: str
+    title: str
+    whole: bool = True
+    """False if more must be typed."""
 
 
 def usage(prompt: ServerPrompt) -> str:

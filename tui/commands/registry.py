@@ -278,6 +278,8 @@ class Completion:
     line: str
     shown: str
     help: str
+    whole: bool = True
+    """False if taking it is not the end: more can be typed."""
 
 
 def is_command(text: str) -> bool:

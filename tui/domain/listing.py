@@ -143,6 +143,16 @@ class ServerPrompt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerResource:
+    """A resource that an MCP server offers, or a template of addresses."""
+
+    server: str
+    uri: str
+    title: str = ""
+    is_template: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """A row of the model picker."""
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui.domain.blocks import FROM_SERVER, Block, TextBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import (
+    FROM_SERVER,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
 from tui.domain.errors import UsageError
 from tui.domain.events import (
     MessageCompleted,
@@ -219,4 +227,6 @@ def holds_untrusted_content(turns: Sequence[Turn]) -> bool:
 def _is_untrusted(block: Block) -> bool:
     if isinstance(block, TextBlock):
         return FROM_SERVER in block.text
+    if isinstance(block, ImageBlock | DocumentBlock):
+        return FROM_SERVER in (block.name or "")
     return isinstance(block, ToolResultBlock) and block.name.startswith(_UNTRUSTED_TOOLS)

@@ -148,10 +148,14 @@ class UiServices:
         await self._app.editing.take_last_queued()
 
     def attach(self, path: str) -> None:
-        """Attach a file, or the files of a folder or pattern, as chips in the composer."""
+        """Attach a file, the files of a folder or pattern, or a resource of an MCP server, as chips in the composer."""
+        servers, drafts = self._app.services.servers, self._app.services.drafts
 
         async def read_and_insert() -> None:
-            found = await asyncio.to_thread(self._app.services.drafts.read_attachments, path)
+            if servers.is_resource(path):
+                found = await servers.resource(path)
+            else:
+                found = await asyncio.to_thread(drafts.read_attachments, path)
             composer = self._app.chat.composer
             composer.insert("".join(composer.chips.attach(name, block) + " " for name, block in found))
             composer.focus()

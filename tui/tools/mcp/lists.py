@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tui.domain.listing import ServerPrompt
+from tui.domain.listing import ServerPrompt, ServerResource
 from tui.tools.mcp.prompts import prompts_of
+from tui.tools.mcp.resources import resources_of
 from tui.tools.mcp.results import ForeignTool, tools_of
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
+    from mcp.client.subscriptions import Subscription
 
 MAX_PAGES = 20
 AGAIN_S = 1.0
 """Seconds between two readings of a list: a server may announce changes without end."""
 LONGEST_PAUSE_S = 60.0
-TOOLS, PROMPTS = "tools", "prompts"
-_NOTIFICATIONS = {f"notifications/{kind}/list_changed": kind for kind in (TOOLS, PROMPTS)}
+TOOLS, PROMPTS, RESOURCES = "tools", "prompts", "resources"
+_NOTIFICATIONS = {f"notifications/{kind}/list_changed": kind for kind in (TOOLS, PROMPTS, RESOURCES)}
 
 
 def _nothing() -> None:
@@ -35,6 +38,7 @@ class ServerLists:
     """Called after a list other than the tools' has changed."""
     tools: tuple[ForeignTool, ...] = ()
     prompts: tuple[ServerPrompt, ...] = ()
+    resources: tuple[ServerResource, ...] = ()
     stale: set[str] = field(default_factory=set)
     """The lists to read again."""
     _remarks: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -46,7 +50,7 @@ class ServerLists:
     @property
     def remarks(self) -> Sequence[str]:
         """What was left out of the lists, and why."""
-        return [remark for kind in (TOOLS, PROMPTS) for remark in self._remarks.get(kind, ())]
+        return [remark for kind in (TOOLS, PROMPTS, RESOURCES) for remark in self._remarks.get(kind, ())]
 
     def mark_stale(self, *kinds: str) -> None:
         """Read these lists again as soon as possible."""
@@ -74,13 +78,14 @@ class ServerLists:
         """Read lists whenever they are stale, until cancelled. A list that cannot be read is one less."""
         from mcp.shared.exceptions import MCPError
 
+        readers = {TOOLS: self.read_tools, PROMPTS: self._read_prompts, RESOURCES: self._read_resources}
         while True:
             await self._news.wait()
             self._news.clear()
             for kind in sorted(self.stale):
                 try:
                     async with asyncio.timeout(limit_s):
-                        await (self.read_tools(client) if kind == TOOLS else self._read_prompts(client))
+                        await readers[kind](client)
                 except (MCPError, ValueError, TimeoutError):
                     self._remarks[kind] = (f"its {kind} could not be listed",)
             await asyncio.sleep(AGAIN_S)
@@ -94,7 +99,7 @@ class ServerLists:
         pause = AGAIN_S
         while True:
             try:
-                async with client.listen(tools_list_changed=True, prompts_list_changed=True) as events:
+                async with _listening(client) as events:
                     async for event in events:
                         self.heard(event_to_notification(event, {}).method)
                 return
@@ -103,7 +108,7 @@ class ServerLists:
             except SubscriptionLost:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
-                self.mark_stale(TOOLS, PROMPTS)
+                self.mark_stale(TOOLS, PROMPTS, RESOURCES)
 
     async def _read_prompts(self, client: Client) -> None:
         self.stale.discard(PROMPTS)
@@ -115,6 +120,16 @@ class ServerLists:
             if self.prompts != before:
                 self.changed()
 
+    async def _read_resources(self, client: Client) -> None:
+        self.stale.discard(RESOURCES)
+        if client.server_capabilities.resources is None:
+            return
+        number = self._next()
+        rows = await _rows(client.list_resources, "resources")
+        templates = await _rows(client.list_resource_templates, "resource_templates")
+        if self._is_newest(RESOURCES, number):
+            self.resources, self._remarks[RESOURCES] = resources_of(self.server, rows, templates)
+
     def _next(self) -> int:
         self._asked += 1
         return self._asked
@@ -124,6 +139,10 @@ class ServerLists:
             return False
         self._shown[kind] = number
         return True
+
+
+def _listening(client: Client) -> AbstractAsyncContextManager[Subscription]:
+    return client.listen(tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True)
 
 
 async def _tool_rows(client: Client) -> Sequence[Mapping[str, object]]:

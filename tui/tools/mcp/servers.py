@@ -1,264 +1,37 @@
-"""MCP servers from ``[mcp.servers.NAME]`` of config.toml, through the official SDK.
-
-The SDK is imported when the first server starts. Each server runs in its own task on the event loop that used it
-first. It is started when needed, supervised during start-up, and restarted on the next use after it died.
-"""
+"""The MCP servers of config.toml: their tools for models, and their prompts and resources for the user."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
-import logging
-import os
-import secrets
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
-
-from pydantic import ValidationError
+from typing import TypeVar
 
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import ToolError
-from tui.domain.listing import ServerInfo, ServerPrompt
-from tui.domain.printable import one_line, printable
+from tui.domain.listing import ServerInfo, ServerPrompt, ServerResource
+from tui.domain.printable import one_line
 from tui.domain.request import ToolSchema
-from tui.settings.user_files import with_home
-from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
-from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
-from tui.tools.mcp.configuration import ServerConfig, code_in_folder, safe_path
-from tui.tools.mcp.lists import PROMPTS, TOOLS, ServerLists
-from tui.tools.mcp.prompts import prompt_blocks, with_words
-from tui.tools.mcp.results import ForeignTool, outcome_of, remarks_line
+from tui.tools.builtin.fetch_url import ProxyFor
+from tui.tools.mcp.configuration import ServerConfig
+from tui.tools.mcp.lists import ServerLists
+from tui.tools.mcp.prompts import with_words
+from tui.tools.mcp.resources import is_offered, template_of
+from tui.tools.mcp.results import ForeignTool
+from tui.tools.mcp.server import OFF, READY, WAITING, Server
 from tui.tools.permissions.permissions import Intent, offered
 from tui.tools.permissions.rules import Access, RequestedAccess
 from tui.tools.tool import Job, Outcome, Prepared
 
-if TYPE_CHECKING:
-    from mcp.client._transport import Transport
-    from mcp.client.client import Client
-    from mcp_types import CallToolResult
-
-
-T = TypeVar("T")
-WAITING = "not started"
-READY = "ready"
-STARTING = "starting"
-OFF = "off"
-ENDED = "it ended: the next use starts it again"
-SENT_TOO_MUCH = "it sent more than 16 MB at once and was ended: the next use starts it again"
-LOOK_AGAIN_S = 1.0
 ANSWER_WITHIN_S = 60.0
 """Seconds for what the user, not the model, asks of a server."""
 MAX_VALUES = 100
 MAX_VALUE = 200
-_CLOSED = "Connection closed"
-"""The SDK's message."""
-NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
 
-
-@dataclass(slots=True)
-class Server:
-    """One server, which is started when it is used."""
-
-    name: str
-    config: ServerConfig
-    folder: Path
-    lists: ServerLists
-    proxy_for: ProxyFor = no_proxy
-    state: str = WAITING
-    _client: Client | None = None
-    _life: asyncio.Task[None] | None = None
-    _stop: asyncio.Event = field(default_factory=asyncio.Event)
-    _settled: asyncio.Event = field(default_factory=asyncio.Event)
-    _tree: ProcessTree | None = None
-    _looked: float = 0.0
-    _seen_dead: bool = False
-    _sent_too_much: bool = False
-    _stderr: OutputEnds = field(default_factory=lambda: OutputEnds(0, 4096))
-
-    async def up(self) -> Client:
-        """Start the server if necessary. Raises ToolError if that fails."""
-        if self._client is not None and self._is_dead():
-            await self.down("it ended")
-        if self._life is None or self._life.done():
-            self._looked, self._seen_dead, self._sent_too_much = 0.0, False, False
-            self.state, self._stop, self._settled = STARTING, asyncio.Event(), asyncio.Event()
-            self._life = asyncio.get_running_loop().create_task(self._live(), name=f"mcp {self.name}")
-        await self._settled.wait()
-        if self._client is None:
-            raise ToolError(f"The MCP server `{self.name}` is not available: {self.state}.")
-        if TOOLS in self.lists.stale:
-            await self.lists.read_tools(self._client)
-        return self._client
-
-    async def down(self, why: str) -> None:
-        """Stop the server and wait until it has ended."""
-        if self._life is None:
-            return
-        self._stop.set()
-        await asyncio.wait({self._life})
-        self.state = why
-
-    async def call(self, tool: ForeignTool, arguments: Mapping[str, object], tell: Callable[[str], None]) -> Outcome:
-        """Call a tool with exactly the definition the user permitted."""
-        client = await self.up()
-        if tool not in self.lists.tools:
-            raise ToolError(f"`{tool.schema.name}` was changed or removed since it was offered. Not executed.")
-
-        async def report(progress: float, total: float | None, message: str | None) -> None:
-            tell(one_line(message or f"{progress:g}" + (f" of {total:g}" if total else ""), 200))
-
-        answer = client.call_tool(tool.theirs, dict(arguments), progress_callback=report)
-        result = await self._answer(answer, "this call, which may have run", "the call may have run. Ask it for less")
-        return await asyncio.to_thread(self._outcome, tool, result)
-
-    async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> tuple[Block, ...]:
-        """The text of a prompt."""
-        client = await self.up()
-        answer = client.get_prompt(prompt.theirs, dict(arguments))
-        result = await self._answer(answer, "this request", "the prompt is too long")
-        return prompt_blocks(prompt, result.model_dump(mode="json", by_alias=True, exclude_none=True))
-
-    async def completions(
-        self, prompt: ServerPrompt, argument: str, typed: str, others: Mapping[str, str]
-    ) -> list[str]:
-        """The server's suggestions for an argument of a prompt."""
-        from mcp_types import PromptReference
-
-        client = await self.up()
-        if client.server_capabilities.completions is None:
-            return []
-        reference = PromptReference(type="ref/prompt", name=prompt.theirs)
-        answer = client.complete(reference, {"name": argument, "value": typed}, dict(others))
-        return (await self._answer(answer, "this request", "too many suggestions")).completion.values
-
-    async def _answer(self, request: Awaitable[T], what: str, too_much: str) -> T:
-        """What the server answers. A failure becomes a ToolError, which says what may have happened."""
-        from mcp.client import InputRequiredRoundsExceededError
-        from mcp.shared.exceptions import MCPError
-        from mcp_types import CONNECTION_CLOSED
-
-        try:
-            return await request
-        except MCPError as error:
-            # Servers also use this code for their own errors.
-            if error.code == CONNECTION_CLOSED and error.message == _CLOSED:
-                await self.down(SENT_TOO_MUCH if self._sent_too_much else "it ended during a call")
-                ended = (
-                    f"sent more than 16 MB at once and was stopped: {too_much}; the next use restarts it."
-                    if self._sent_too_much
-                    else f"ended during {what}. The next use restarts it."
-                )
-                raise ToolError(f"The MCP server `{self.name}` {ended}") from None
-            raise ToolError(f"The MCP server `{self.name}` refused: {printable(error.message)[:2000]}") from None
-        except ValueError:
-            raise ToolError(f"The MCP server `{self.name}` returned an invalid result.") from None
-        except InputRequiredRoundsExceededError:
-            raise ToolError(f"The MCP server `{self.name}` asked for input again and again.") from None
-
-    def _outcome(self, tool: ForeignTool, result: CallToolResult) -> Outcome:
-        return outcome_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
-
-    def row(self) -> ServerInfo:
-        state = self._state_now()
-        last = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
-        detail = remarks_line([*self.lists.remarks, *([f"last output: {last}"] if last else [])])
-        return ServerInfo(
-            name=self.name,
-            state=state,
-            tools=len(self.lists.tools),
-            prompts=len(self.lists.prompts),
-            detail=detail,
-        )
-
-    def _state_now(self) -> str:
-        """Detects that the process died. This reads the process table, so it is done at most once a second."""
-        if self.state == READY and time.monotonic() - self._looked >= LOOK_AGAIN_S:
-            self._looked, self._seen_dead = time.monotonic(), self._is_dead()
-        return ENDED if self.state == READY and self._seen_dead else self.state
-
-    def _is_dead(self) -> bool:
-        return self._tree is not None and proc_is_there() and not self._tree.alive()
-
-    async def _live(self) -> None:
-        """Run the server from start to end. Failures become the state, because nothing awaits the task's result."""
-        limit = self.config.start_timeout
-        clock = asyncio.get_running_loop()
-        tree = ProcessTree(None, secrets.token_hex(16))
-        self._tree = tree if self.config.command else None
-        try:
-            async with AsyncExitStack() as stack:
-                # The SDK takes seconds to shut down a hanging server, so its processes are killed first.
-                deadline = clock.call_later(limit, tree.kill)
-                stack.callback(deadline.cancel)
-                async with asyncio.timeout(limit):
-                    client = await self._connected(tree, stack)
-                    await self.lists.read_tools(client)
-                deadline.cancel()
-                self._client, self.state = client, READY
-                self._settled.set()
-                try:
-                    await self._until_stopped(client)
-                finally:
-                    self._client = None
-        except TimeoutError:
-            self.state = f"it did not start within {limit:g} s"
-        except Exception as error:  # noqa: BLE001 - a foreign program's fault is a state, and may be of any class
-            self.state = SENT_TOO_MUCH if self._sent_too_much else _reason(error)
-        finally:
-            tree.kill()
-            self._client = None
-            self._settled.set()
-
-    async def _until_stopped(self, client: Client) -> None:
-        """Keep the lists up to date meanwhile."""
-        self.lists.mark_stale(PROMPTS)
-        async with asyncio.TaskGroup() as tasks:
-            work = (self.lists.follow(client, self.config.start_timeout), self.lists.listen(client))
-            running = [tasks.create_task(each) for each in work]
-            await self._stop.wait()
-            for task in running:
-                task.cancel()
-
-    async def _connected(self, tree: ProcessTree, stack: AsyncExitStack) -> Client:
-        try:
-            await asyncio.to_thread(importlib.import_module, "mcp.client.client")
-        except ImportError:
-            raise ToolError(NOT_INSTALLED) from None
-        for name in ("mcp", "client", "httpx2"):
-            # Without a handler, the SDK's log messages would go to stderr, which is the screen.
-            logging.getLogger(name).addHandler(logging.NullHandler())
-        from mcp.client.client import Client
-
-        transport = self._transport(tree, stack)
-        return await stack.enter_async_context(Client(transport, message_handler=self._on_message, cache=None))
-
-    def _transport(self, tree: ProcessTree, stack: AsyncExitStack) -> Transport:
-        from tui.tools.mcp.transport import address, program
-
-        if not self.config.command:
-            return address(self.config.url, self.config.headers, self.proxy_for(self.config.url))
-
-        def too_large() -> None:
-            self._sent_too_much = True
-
-        argv = [self.config.command, *self.config.args]
-        folder = self.folder / with_home(Path(self.config.folder))
-        if not self.config.folder and (found := code_in_folder(self.config.command, folder)):
-            raise ToolError(
-                f"not started, because `{self.config.command}` may run code of this folder (`{found}`): set `folder` in"
-                f' `[mcp.servers.{self.name}]`, to "~" to start it elsewhere, or to "." to allow it'
-            )
-        environment = {**safe_path(argv), **self.config.env, MARK: tree.mark}
-        return program(argv, environment, folder, stack.enter_context(_capture_tail(self._stderr)), tree, too_large)
-
-    async def _on_message(self, message: object) -> None:
-        self.lists.heard(getattr(message, "method", ""))
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -295,19 +68,41 @@ class McpServers:
     async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> tuple[Block, ...]:
         """The text of a prompt. Raises ToolError."""
         blocks = await self._in_time(self._named(prompt.server).prompt(prompt, arguments), prompt.server)
-        return tuple(
-            replace(block, text=self.redact(block.text)) if isinstance(block, TextBlock) else block for block in blocks
-        )
+        return tuple(map(self._without_secrets, blocks))
 
     async def completions(
-        self, prompt: ServerPrompt, argument: str, typed: str, others: Mapping[str, str]
+        self, of: ServerPrompt | ServerResource, argument: str, typed: str, others: Mapping[str, str]
     ) -> Sequence[str]:
-        """Suggestions for an argument of a prompt; none if they contain what cannot be typed."""
-        server = self._named(prompt.server)
+        """Suggestions for an argument of a prompt or a variable of a template, as far as they can be typed."""
+        server = self._named(of.server)
         if server.state != READY:
             return ()
-        values = await self._in_time(server.completions(prompt, argument, typed, others), prompt.server)
+        values = await self._in_time(server.completions(of, argument, typed, others), of.server)
         return [value for value in values[:MAX_VALUES] if value.strip() and one_line(value, MAX_VALUE) == value]
+
+    def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
+        """The resources of each server that is not switched off."""
+        return {server.name: server.lists.resources for server in self.servers if server.state != OFF}
+
+    async def resource(self, server: str, uri: str) -> tuple[tuple[str, Block], ...]:
+        """The content of a resource. Raises ToolError."""
+        parts = await self._in_time(self._named(server).resource(uri), server)
+        return tuple((name, self._without_secrets(block)) for name, block in parts)
+
+    async def addresses(self, template: ServerResource, typed: str) -> Sequence[str]:
+        """Addresses that a template with one variable can mean, as the server completes what was typed."""
+        shape = template_of(template.uri)
+        if shape is None or len(shape.variables) != 1 or not typed.startswith(shape.beginning):
+            return ()
+        values = await self.completions(template, shape.variables[0], typed[len(shape.beginning) :], {})
+        return [f"{shape.beginning}{value}{shape.end}" for value in values if " " not in value]
+
+    def is_offered(self, template: ServerResource, uri: str) -> bool:
+        """Whether a template means this address."""
+        return is_offered(uri, (template,))
+
+    def _without_secrets(self, block: Block) -> Block:
+        return replace(block, text=self.redact(block.text)) if isinstance(block, TextBlock) else block
 
     def follow(self, heard: Callable[[], None]) -> None:
         """Call this, on the servers' thread, whenever a list has changed."""
@@ -370,44 +165,6 @@ def open_servers(
 async def _try_up(server: Server) -> None:
     with contextlib.suppress(ToolError):
         await server.up()
-
-
-@contextlib.contextmanager
-def _capture_tail(ends: OutputEnds) -> Iterator[int]:
-    """A descriptor to write to; only the end of the output is kept, however long it is."""
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    loop = asyncio.get_running_loop()
-
-    def readable() -> None:
-        with contextlib.suppress(OSError):
-            data = os.read(reading, 65536)
-            if data:
-                ends.add(data)
-            else:
-                loop.remove_reader(reading)
-
-    loop.add_reader(reading, readable)
-    try:
-        yield writing
-    finally:
-        os.close(writing)
-        readable()
-        loop.remove_reader(reading)
-        os.close(reading)
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, ToolError):
-        return error.message
-    if isinstance(error, BaseExceptionGroup):
-        return _reason(error.exceptions[0])
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        return one_line(f"it sent what the protocol does not allow: `{where}`: {first['msg']}", 160)
-    words = error.strerror if isinstance(error, OSError) else getattr(error, "message", None)
-    return f"it could not be started ({one_line(str(words or type(error).__name__), 100)})"
 
 
 def _shown(arguments: Mapping[str, object], description: str) -> str:

@@ -49,9 +49,12 @@ def mention_at(text: str, column: int, row: int) -> str | None:
     return found[1] if found else None
 
 
-def mention_rows(start: str, paths: Callable[[str], Sequence[str]]) -> list[Completion]:
-    """Popup rows for a path."""
-    return [Completion(path, path, "") for path in paths(start)]
+def mention_rows(services: AppServices, start: str) -> list[Completion]:
+    """Popup rows for a resource of an MCP server, or a path."""
+    found = services.servers.matching(start)
+    resources = [Completion(row.word, row.word, row.title, row.whole) for row in found]
+    paths = () if services.servers.is_resource(start) else services.drafts.complete_path(start)
+    return [*resources, *(Completion(path, path, "", not path.endswith("/")) for path in paths)]
 
 
 def with_mention(text: str, column: int, row: int, path: str) -> tuple[str, str]:
@@ -197,7 +200,7 @@ class InputArea(Vertical):
             else:
                 self._offer(found())
         elif mention is not None:
-            self._offer_from_thread(text, partial(mention_rows, mention, self._services.drafts.complete_path))
+            self._offer_from_thread(text, partial(mention_rows, self._services, mention))
         else:
             self._offer(())
         self._show_cost(text)
@@ -368,11 +371,11 @@ class InputArea(Vertical):
             return
         text, path = with_mention(self._composer.text, column, row, chosen.line)
         self._offer(())
-        if path.endswith("/"):
-            self._composer.put(f"{text}@{path}")
-        else:
+        if chosen.whole:
             self._composer.put(text)
             self._ui_services.attach(path)
+        else:
+            self._composer.put(f"{text}@{path}")
 
     async def _accept_or_send(self) -> None:
         chosen = self._chosen()
