@@ -77,6 +77,7 @@ class ServerLists:
     async def follow(self, client: Client, limit_s: float) -> None:
         """Read lists whenever they are stale, until cancelled. A list that cannot be read is one less."""
         from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
 
         readers = {TOOLS: self.read_tools, PROMPTS: self._read_prompts, RESOURCES: self._read_resources}
         while True:
@@ -86,8 +87,9 @@ class ServerLists:
                 try:
                     async with asyncio.timeout(limit_s):
                         await readers[kind](client)
-                except (MCPError, ValueError, TimeoutError):
-                    self._remarks[kind] = (f"its {kind} could not be listed",)
+                except (MCPError, ValueError, TimeoutError) as error:
+                    if not isinstance(error, MCPError) or error.code != CONNECTION_CLOSED:  # else its state says it
+                        self._remarks[kind] = (f"its {kind} could not be listed",)
             await asyncio.sleep(AGAIN_S)
 
     async def listen(self, client: Client) -> None:
