@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import ClassVar
 
 from textual import events, on, work
@@ -21,34 +21,22 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
+from tui.domain.blank_marks import BLANK, marked
 from tui.domain.errors import PonderError
 from tui.domain.events import ApprovalAsked
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count
-from tui.domain.printable import one_line, printable
+from tui.domain.printable import one_line
 from tui.ui.dialogs.sheet import STYLES, Keys, Sheet
 from tui.ui.graphemes import line_within
 from tui.ui.input.field import Field
 from tui.ui.markdown.highlight import MAX_BLOCK, highlight
 from tui.ui.markdown.layout import code_lines
-from tui.ui.markdown.row_breaks import WRAP_MARK
 from tui.ui.markdown.runs import Line, Run, wrapped_after
 from tui.ui.panels.page import Lines, Page
 from tui.ui.panels.row_list import Row, RowList
 from tui.ui.theme.theme_styles import ThemeStyles
 
-BLANK = "·"
-LONGEST_RUN = 8
-"""Consecutive blanks drawn one by one; longer runs are counted."""
-WIDEST_INDENT = 40
-"""Leading blanks of a line drawn as they are; longer indents are counted."""
-MOST_BLANK_LINES = 2
-"""Consecutive blank lines drawn as they are; longer runs are counted."""
-
-_OTHER_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")
-_LOOKS_LIKE_A_MARK = re.compile(f"[{BLANK}⟨⟩{WRAP_MARK.strip()}]")
-_RUNS = re.compile(r"(?<=\S)(?:  +| (?=\n|\Z))|^  +$", re.MULTILINE)
-_INDENT = re.compile(rf"^([-+]?)( {{{WIDEST_INDENT},}})", re.MULTILINE)
 _MARKS = re.compile(f"({BLANK}{{2,}}|{BLANK}+$|⟨[0-9,]+ blank(?: line)?s⟩)")
 _DIFF_ROLES = {"+": "diff-added", "-": "diff-removed", "@": "muted"}
 
@@ -63,43 +51,6 @@ def detail_lines(detail: str) -> Lines:
         return _with_last_blanks(code_lines([_with_marks(line) for line in _coloured(rows, is_diff=is_diff)], width))
 
     return lines
-
-
-def marked(text: str) -> str:
-    """Printable text in which runs of blanks and blank lines are counted."""
-    text = text.replace("\r\n", "\r\r\n")  # keeps the carriage return visible before the line end
-    text = _OTHER_BLANKS.sub(_escape, _LOOKS_LIKE_A_MARK.sub(_escape, printable(text)))
-    text = _INDENT.sub(lambda found: f"{found[1]}{_counted(len(found[2]), 'blank')}", text)
-    return _without_blank_lines(_RUNS.sub(_dots, text))
-
-
-def _escape(found: re.Match[str]) -> str:
-    return f"\\u{{{ord(found[0]):X}}}"
-
-
-def _dots(found: re.Match[str]) -> str:
-    count = len(found[0])
-    return BLANK * count if count <= LONGEST_RUN else _counted(count, "blank")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"⟨{count:,} {what}s⟩"
-
-
-def _without_blank_lines(text: str) -> str:
-    """Replace each run of blank lines by one line; blank lines of a diff begin with its sign."""
-    rows: list[str] = []
-    for sign, same in groupby(text.split("\n"), key=_sign_of_blank):
-        found = list(same)
-        counted = sign is not None and len(found) > MOST_BLANK_LINES
-        rows.extend([f"{sign}{_counted(len(found), 'blank line')}"] if counted else found)
-    return "\n".join(rows)
-
-
-def _sign_of_blank(row: str) -> str | None:
-    """The diff sign (or "") of a line that is otherwise blank; None for other lines."""
-    bare = row.strip(f"{BLANK} ")
-    return bare if bare in ("", "+", "-") else None
 
 
 def _coloured(rows: list[str], *, is_diff: bool) -> list[Line]:

@@ -6,10 +6,11 @@ import re
 from bisect import bisect_right
 from itertools import accumulate
 
+from tui.domain.blank_marks import WRAP_SIGN
 from tui.ui.graphemes import cluster_edge, is_unsure
 from tui.ui.markdown.runs import WRAP_ROLE, Line, Run, line_width, plain, split_at, width_of
 
-WRAP_MARK = "↪ "
+WRAP_MARK = f"{WRAP_SIGN} "
 LEFT, RIGHT = Run("‹", "code-cut"), Run("›", "code-cut")
 """Marks where a cut line continues."""
 SMALLEST = 4
