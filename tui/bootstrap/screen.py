@@ -14,19 +14,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tui.app.launch_options import LaunchOptions
-from tui.domain.errors import PonderError, StoreError, UsageError
+from tui.bootstrap.interactive import commands_with_prompts, end_sessions, find_stored, learn_local
+from tui.domain.errors import PonderError, UsageError
 from tui.settings.forced_colours import forced_colours
 from tui.ui.terminal.background import BackgroundQuestion
 from tui.ui.terminal.shutdown import Shutdown
 from tui.ui.terminal.stdio_redirect import StdioRedirect
 
 if TYPE_CHECKING:
-    from tui.app.open_session import OpenSession
     from tui.app.program import Program
     from tui.app.services import AppServices
-    from tui.app.session_storage import Storage, StoredSession
-    from tui.commands.registry import Registry
-    from tui.domain.thinking import ModelSpec
+    from tui.app.session_storage import Storage
     from tui.ui.app import PonderApp
 
 
@@ -94,7 +92,7 @@ def _refuse_what_cannot_draw(environment: Mapping[str, str]) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("The screen needs a terminal.", advice='`ponder -p "question"` works without one.')
     if environment.get("TERM", "dumb") in ("dumb", ""):
-        raise UsageError("This terminal cannot draw a screen.", advice='`ponder -p "question"` works here.')
+        raise UsageError("This terminal cannot draw a screen.", advice="`ponder --linear` works here.")
 
 
 def _run(
@@ -122,9 +120,9 @@ def _run(
     shutdown, redirect = terminal
     try:
         shutdown.leave_if_signalled()
-        stored = asyncio.run(_stored(program, storage, resume, latest=latest))
+        stored = asyncio.run(find_stored(program, storage, resume, latest=latest))
         spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
-        _learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
+        learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored, private=program.options.no_save)
         shutdown.leave_if_signalled()
@@ -137,40 +135,9 @@ def _run(
         return (code if code is not None else app.return_code or 0), app.stopped_by
     finally:
         try:
-            asyncio.run(_end(current, storage))
+            asyncio.run(end_sessions(current, storage))
         finally:
             program.close()
-
-
-def _learn_local(program: Program, spec: ModelSpec) -> None:
-    """Read what the file of a local model says; one that was named for this start must be usable."""
-    if not program.local_models.is_unknown(spec):
-        return
-    try:
-        program.local_models.learn(spec.model)
-    except PonderError as error:
-        if program.options.model:
-            raise
-        program.problems.append(error)
-
-
-async def _end(current: OpenSession, storage: Storage) -> None:
-    """Save the session before the engine stops."""
-    await current.close()
-    await storage.aclose()
-
-
-async def _stored(program: Program, storage: Storage, resume: str | None, *, latest: bool) -> StoredSession | None:
-    if resume is not None:
-        return await storage.load(resume)
-    if not latest:
-        return None
-    try:
-        session = await storage.latest()
-        return await storage.load(session) if session is not None else None
-    except StoreError as error:  # a new session can still be used
-        program.problems.append(error)
-        return None
 
 
 def _app(program: Program, services: AppServices, question: BackgroundQuestion) -> PonderApp:
@@ -188,22 +155,6 @@ def _app(program: Program, services: AppServices, question: BackgroundQuestion) 
     app = PonderApp(services, commands_with_prompts(program, services), keymap, theming)
     app.question = question
     return app
-
-
-def commands_with_prompts(program: Program, services: AppServices) -> Registry:
-    """The program's commands and those of prompt templates. What cannot be used becomes a problem of the program."""
-    from tui.commands.builtin import registry
-
-    commands = registry()
-    if services.project.may_have_prompts:
-        from tui.commands.builtin.project import PROMPT, template_commands
-
-        templates = services.project.read_templates(commands.slash_words)
-        commands = commands.with_commands(PROMPT, template_commands(templates))
-        program.problems.extend(PonderError(problem) for problem in templates.problems)
-    if offer := services.project.offer():
-        program.problems.append(PonderError(offer, advice="`/trust show` prints it."))
-    return commands
 
 
 def _keys_text(program: Program) -> str:

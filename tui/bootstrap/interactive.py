@@ -1,0 +1,63 @@
+"""What the screen and the line-by-line form of the program have in common when they start and end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import PonderError, StoreError
+
+if TYPE_CHECKING:
+    from tui.app.open_session import OpenSession
+    from tui.app.program import Program
+    from tui.app.services import AppServices
+    from tui.app.session_storage import Storage, StoredSession
+    from tui.commands.registry import Registry
+    from tui.domain.thinking import ModelSpec
+
+
+def learn_local(program: Program, spec: ModelSpec) -> None:
+    """Read what the file of a local model says; one that was named for this start must be usable."""
+    if not program.local_models.is_unknown(spec):
+        return
+    try:
+        program.local_models.learn(spec.model)
+    except PonderError as error:
+        if program.options.model:
+            raise
+        program.problems.append(error)
+
+
+async def end_sessions(current: OpenSession, storage: Storage) -> None:
+    """Save the sessions before the engine stops."""
+    await current.close()
+    await storage.aclose()
+
+
+async def find_stored(program: Program, storage: Storage, resume: str | None, *, latest: bool) -> StoredSession | None:
+    """The session to continue: the named one, the last one, or none."""
+    if resume is not None:
+        return await storage.load(resume)
+    if not latest:
+        return None
+    try:
+        session = await storage.latest()
+        return await storage.load(session) if session is not None else None
+    except StoreError as error:  # a new session can still be used
+        program.problems.append(error)
+        return None
+
+
+def commands_with_prompts(program: Program, services: AppServices) -> Registry:
+    """The program's commands and those of prompt templates. What cannot be used becomes a problem of the program."""
+    from tui.commands.builtin import registry
+
+    commands = registry()
+    if services.project.may_have_prompts:
+        from tui.commands.builtin.project import PROMPT, template_commands
+
+        templates = services.project.read_templates(commands.slash_words)
+        commands = commands.with_commands(PROMPT, template_commands(templates))
+        program.problems.extend(PonderError(problem) for problem in templates.problems)
+    if offer := services.project.offer():
+        program.problems.append(PonderError(offer, advice="`/trust show` prints it."))
+    return commands
