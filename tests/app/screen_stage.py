@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from tests.app.stage import House, house
 from tests.ui.stage import Sizes, screen_text, type_in, until
-from tui.bootstrap.screen import commands_with_prompts
+from tui.bootstrap.interactive import commands_with_prompts
 from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.events import Stamped

@@ -8,12 +8,15 @@ import shlex
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tui.cli.main import main, whole_parser
 from tui.cli.parser_tree import parser_tree
 from tui.commands.builtin import registry
+from tui.linear.app import LinearApp
+from tui.linear.own_commands import OwnCommands
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -153,7 +156,8 @@ def test_a_json_block_is_json(text: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_slash_command_exists(page: Path) -> None:
-    known = {f"/{command.slash}" for command in registry() if command.slash}
+    line_by_line = OwnCommands(cast("LinearApp", None)).commands()
+    known = {f"/{command.slash}" for command in (*registry(), *line_by_line) if command.slash}
     text = page.read_text("utf-8")
     named = {code.split()[0] for code in INLINE.findall(BLOCK.sub("", text)) if re.match(r"/[\w-]+(?![\w/.?-])", code)}
     assert named - known - NO_COMMANDS == set()

@@ -8,9 +8,10 @@ from textual.pilot import Pilot
 from tests.ui import scenes
 from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
+from tui.domain.blank_marks import marked
 from tui.domain.events import ApprovalAsked
 from tui.ui.app import PonderApp
-from tui.ui.dialogs.approval import QUIET_S, Approval, detail_lines, marked
+from tui.ui.dialogs.approval import QUIET_S, Approval, detail_lines
 from tui.ui.markdown.runs import plain, wrapped_after
 
 pytestmark = pytest.mark.usefixtures("no_frames")

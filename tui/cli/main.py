@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from _typeshed import SupportsWrite
 
+    from tui.app.launch_options import LaunchOptions
     from tui.domain.errors import PonderError
 
 
@@ -281,7 +282,7 @@ def nothing_said() -> argparse.Namespace:
     absent = dict.fromkeys(
         ("command", "prompt", "model", "thinking_budget", "profile", "resume", "session", "max_cost", "schema")
     )
-    off = dict.fromkeys(("go_on", "no_save", "no_tools", "show_thinking", "json", "jsonl"), False)
+    off = dict.fromkeys(("go_on", "no_save", "no_tools", "show_thinking", "json", "jsonl", "linear"), False)
     given = SimpleNamespace(**absent, **off, assignments=[], allow=[], attach=[])
     return cast("argparse.Namespace", given)
 
@@ -313,6 +314,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--profile", metavar="NAME", help="use the settings of a profile")
     add_set_option(parser)
+    parser.add_argument(
+        "--linear",
+        action="store_true",
+        help="run line by line, for screen readers and simple terminals; ACCESSIBLE=1 does the same",
+    )
     parser.add_argument("-c", "--continue", action="store_true", dest="go_on", help="continue the last session")
     parser.add_argument("-r", "--resume", metavar="ID", help="continue a session")
     parser.add_argument("--session", metavar="ID", help="with -p: continue this session")
@@ -381,13 +387,21 @@ def run(args: argparse.Namespace) -> int:
             from tui.bootstrap.headless import run_prompt
 
             return run_prompt(os.environ, options, args)
-        from tui.bootstrap.screen import run_screen
-
-        return run_screen(os.environ, options, resume=args.resume, latest=args.go_on)
+        return _run_interactive(options, args)
     except StoreError as problem:
         return _told(problem, 1)
     except PonderError as problem:
         return _told(problem, EXIT_USAGE)
+
+
+def _run_interactive(options: LaunchOptions, args: argparse.Namespace) -> int:
+    if args.linear or os.environ.get("ACCESSIBLE", "") not in ("", "0"):
+        from tui.bootstrap.linear import run_linear
+
+        return run_linear(os.environ, options, resume=args.resume, latest=args.go_on)
+    from tui.bootstrap.screen import run_screen
+
+    return run_screen(os.environ, options, resume=args.resume, latest=args.go_on)
 
 
 def _schema(path: str) -> Mapping[str, object]:

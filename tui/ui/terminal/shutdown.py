@@ -14,7 +14,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import NoReturn
 
@@ -41,7 +41,8 @@ RESTORE = (
 class Shutdown:
     """Ends one program. Entered before anything changes the terminal."""
 
-    def __init__(self, terminal: int = 0) -> None:
+    def __init__(self, terminal: int = 0, *, signals: Sequence[str] = SIGNALS, restore: bytes = RESTORE) -> None:
+        """``restore`` is written to the terminal before the process ends by force."""
         self.last: Callable[[], object] = lambda: None
         """Stops the engine from outside."""
         self._terminal = terminal
@@ -52,9 +53,11 @@ class Shutdown:
         self._asked = os.pipe()
         """A byte in this pipe means that the end was requested."""
         self._modes = _modes_of(terminal)
+        self._handled = signals
+        self._restore = restore
 
     def __enter__(self) -> Shutdown:
-        for name in SIGNALS:
+        for name in self._handled:
             number = getattr(signal, name, None)
             # A parent that ignores HUP (nohup) means it.
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
@@ -137,7 +140,7 @@ class Shutdown:
     def _force(self) -> NoReturn:
         with contextlib.suppress(OSError):
             _discard_output()
-        restore_terminal(self._terminal, self._modes)
+        restore_terminal(self._terminal, self._modes, self._restore)
         os._exit(self._code if self._code is not None else 1)
 
 
@@ -151,14 +154,14 @@ def _discard_output() -> None:
             os.dup2(null, descriptor)
 
 
-def restore_terminal(terminal: int, modes: list[object] | None) -> None:
+def restore_terminal(terminal: int, modes: list[object] | None, text: bytes = RESTORE) -> None:
     """Restore the terminal from any thread, without waiting for a terminal that does not read."""
     if sys.platform == "win32" or modes is None:
         return
     with contextlib.suppress(OSError, termios.error):
         os.set_blocking(terminal, False)
         try:
-            _insist(terminal, RESTORE)
+            _insist(terminal, text)
         finally:
             os.set_blocking(terminal, True)
             termios.tcsetattr(terminal, termios.TCSANOW, modes)  # type: ignore[arg-type]  # as tcgetattr gave it

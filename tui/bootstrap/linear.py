@@ -1,0 +1,133 @@
+"""``ponder --linear``: the program in lines that are only appended."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TextIO
+
+from tui.app.launch_options import LaunchOptions
+from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
+from tui.app.private_sessions import StorageWithPrivate
+from tui.app.program import Program
+from tui.app.provider_availability import ProviderAvailability
+from tui.app.services import AppServices
+from tui.app.session_storage import Storage, open_storage
+from tui.bootstrap.interactive import commands_with_prompts, end_sessions, find_stored, learn_local
+from tui.bootstrap.program import build_program
+from tui.domain.errors import UsageError
+from tui.linear.app import LinearApp, Took
+from tui.linear.line_writer import LineWriter
+from tui.linear.typed_lines import TypedLines
+from tui.providers.log_file import open_log
+from tui.settings.layers import Layer
+from tui.ui.terminal.shutdown import Shutdown
+
+LOG = logging.getLogger(__name__)
+ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
+"""Signals that save and end the program; ctrl+c stops the answer."""
+
+
+def run_linear(environment: Mapping[str, str], options: LaunchOptions, *, resume: str | None, latest: bool) -> int:
+    """Run the program line by line; returns the exit code."""
+    with Shutdown(signals=ENDING, restore=b"") as shutdown:
+        try:
+            program = build_program(environment, options)
+            shutdown.last = program.engine.stop
+            code, failure = _run(program, shutdown, resume, latest=latest)
+        finally:
+            shutdown.finish()
+    if failure is not None:
+        log = program.paths.log_file
+        sys.stderr.write(f"ponder stopped: {type(failure).__name__}. Details are in {log}{os.linesep}")
+        return 1
+    return code
+
+
+def _run(program: Program, shutdown: Shutdown, resume: str | None, *, latest: bool) -> tuple[int, Exception | None]:
+    open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=False)
+    # Reports drawn with blocks and bars are written with words instead.
+    program.in_force.layers = program.layers.with_value(Layer.COMMAND_LINE, "ui.plain", value=True)
+    availability = ProviderAvailability(program)
+    availability.look_for_keys(stored=False)
+    storage: Storage = StorageWithPrivate(open_storage(program))
+    program.engine.start()
+    program.engine.call(program.toolbox.ready())
+    current = OpenSession(program, storage, interactive=True)
+    try:
+        shutdown.leave_if_signalled()
+        stored = asyncio.run(find_stored(program, storage, resume, latest=latest))
+        spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
+        learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
+        current.chosen_by_default = spec == DEMO and not named_model(program)
+        current.start(spec, stored, private=program.options.no_save)
+        shutdown.leave_if_signalled()
+        return _converse(program, AppServices(current, availability, storage), shutdown)
+    finally:
+        try:
+            asyncio.run(end_sessions(current, storage))
+        finally:
+            program.close()
+
+
+def _converse(program: Program, services: AppServices, shutdown: Shutdown) -> tuple[int, Exception | None]:
+    source = _source()
+    typed: list[TypedLines] = []
+
+    def make_typed(took: Took) -> TypedLines:
+        typed.append(TypedLines(source, took))
+        return typed[0]
+
+    out = LineWriter(_ready(sys.stdout), ends_rows=lambda: bool(typed) and typed[0].echoes)
+    app = LinearApp(
+        services, out, make_typed, lambda: commands_with_prompts(program, services), lambda text: _copied(program, text)
+    )
+    before = signal.signal(signal.SIGINT, lambda *_: app.interrupt_from_thread())
+    shutdown.register_leave(app.end_from_thread)
+    try:
+        return asyncio.run(app.run()), None
+    except Exception as failure:
+        LOG.error("the conversation stopped", exc_info=failure)
+        return 1, failure
+    finally:
+        signal.signal(signal.SIGINT, before)
+        out.close()
+
+
+def _source() -> io.RawIOBase:
+    """The standard input without a buffer: a line is read when it is entered."""
+    stdin = sys.stdin
+    if isinstance(stdin, io.TextIOWrapper) and isinstance(stdin.buffer, io.BufferedReader):
+        raw: io.RawIOBase = stdin.buffer.raw
+        return raw
+    raise UsageError("The standard input cannot be read by lines.", advice='`ponder -p "question"` works without it.')
+
+
+def _ready(stream: TextIO | None) -> TextIO:
+    """The standard output, which accepts any text."""
+    if stream is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
+    return stream
+
+
+def _copied(program: Program, text: str) -> str:
+    """Put a text on the clipboard; returns how, in a few words."""
+    from tui.ui.terminal.clipboard import put_on_clipboard  # imports Textual
+
+    is_dumb = program.environment.get("TERM", "dumb") in ("", "dumb")
+
+    def write(sequence: str) -> None:
+        if is_dumb or not sys.stdout.isatty():
+            raise UsageError("This terminal has no clipboard.", advice="`/export md` writes a file instead.")
+        sys.stdout.write(sequence)
+        sys.stdout.flush()
+
+    return put_on_clipboard(text, write, program.environment)

@@ -1,0 +1,119 @@
+"""Takes the lines of the user, ctrl+c and ctrl+d."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tui.domain.format_numbers import count
+from tui.linear.composing import YOU
+from tui.linear.typed_lines import LONGEST_LINE, Typed
+
+if TYPE_CHECKING:
+    from tui.linear.app import LinearApp
+
+AGAIN_S = 2.0
+"""A second ctrl+c within this time quits."""
+
+
+class Entering:
+    """Gives each line to what it is for: the open question, a prompt of several lines, a command, the model."""
+
+    def __init__(self, app: LinearApp) -> None:
+        self._app = app
+        self.has_ended = False
+        """The input is over."""
+        self._has_held = False
+        """The user knows that enter holds the output."""
+        self._interrupted_at = -AGAIN_S
+
+    def take_from_thread(self, typed: Typed | None) -> None:
+        """Take a line that another thread has read."""
+        self._app.call_from_thread(lambda: self.take(typed))
+
+    def take(self, typed: Typed | None) -> None:
+        """Take a line; None is the end of the input."""
+        app = self._app
+        if typed is None:
+            self._input_ended()
+            return
+        app.out.entered()
+        if typed.cut:
+            limit = count(LONGEST_LINE, "byte")
+            self._refuse(
+                f"A terminal passes on {limit} of a line. The end of this one is lost, so it was not used. "
+                "Break the line with a backslash at its end, or use /attach FILE."
+            )
+        elif app.questions.is_open:
+            if typed.pasted:
+                self._refuse("Several lines are no answer. They were not used.")
+            else:
+                app.questions.answered(typed)
+        elif typed.pasted or app.composing.is_open or not app.approvals.answered(typed.text.strip()):
+            self._compose(typed)
+
+    def _refuse(self, why: str) -> None:
+        self._app.out.say([why])
+        self._app.prompting.soon()
+
+    def _compose(self, typed: Typed) -> None:
+        app = self._app
+        was_held = app.out.is_held
+        text = app.composing.take(typed)
+        if text is None:
+            if hint := app.composing.hint():
+                app.out.say([hint])
+            app.out.prompt(app.composing.prompt)
+            return
+        app.out.release()
+        if text or app.composing.attached:
+            app.work.add(lambda: app.do_entered(text))
+        elif not was_held:
+            self._empty_line()
+        app.prompting.soon()
+
+    def _empty_line(self) -> None:
+        """Enter alone: sends a held queue, or holds the output so that the user can type in peace."""
+        app = self._app
+        view = app.conversation.view()
+        if app.conversation.is_busy and not app.approvals.is_open:
+            if not self._has_held:
+                self._has_held = True
+                app.out.say(["The output waits until you press enter again. You can type a prompt or a command."])
+            app.out.hold()
+            app.out.prompt(YOU)
+        elif view.queue and view.queue_held:
+            app.work.add(app.services.chat.resume_queue)
+
+    def interrupt(self) -> None:
+        """Ctrl+c: drops begun lines, else leaves a question, else stops what runs, else asks to quit."""
+        app = self._app
+        app.out.broken_off()
+        app.out.release()
+        if app.composing.is_open:
+            app.composing.clear()
+            app.out.say(["The lines are dropped."])
+        elif app.questions.leave() or (not app.conversation.is_busy and app.work.cancel()):
+            pass
+        elif app.conversation.is_busy:
+            app.work.do_at_once(app.services.chat.cancel)
+        elif time.monotonic() - self._interrupted_at < AGAIN_S:
+            app.end(0)
+        else:
+            self._interrupted_at = time.monotonic()
+            app.out.say(["Ctrl+c again quits."])
+        app.prompting.soon()
+
+    def _input_ended(self) -> None:
+        """Ctrl+d quits; without a terminal, everything that was entered is answered first."""
+        app = self._app
+        app.out.broken_off()
+        app.out.release()
+        if app.typed.is_terminal:
+            if not app.questions.leave():
+                app.work.add(app.leave)
+            return
+        self.has_ended = True
+        app.questions.end()
+        app.approvals.look()
+        app.prompting.soon()

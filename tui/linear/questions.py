@@ -1,0 +1,147 @@
+"""Questions with numbered answers, and lines and keys that are asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from tui.domain.fast_dataclass import dataclass
+from tui.linear.line_writer import LineWriter
+from tui.linear.typed_lines import Typed, TypedLines
+
+PAGE = 20
+"""Rows of a list that are given at once."""
+MORE = "m"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A row of a list."""
+
+    key: str
+    text: str
+
+
+class Left(Exception):
+    """The user left a question unanswered."""
+
+
+class Questions:
+    """Asks one question at a time."""
+
+    def __init__(self, out: LineWriter, typed: TypedLines, pass_on: Callable[[Typed], None]) -> None:
+        """``pass_on`` gets a command that was typed instead of an answer."""
+        self._out = out
+        self._typed = typed
+        self._pass_on = pass_on
+        self._waiting: asyncio.Future[str] | None = None
+        self._secret = False
+        self._prompt = ""
+        self.turn = asyncio.Lock()
+        """Held by what asks."""
+        self.is_over = False
+        """The input has ended: nothing can be asked any more."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a question waits for a line."""
+        return self._waiting is not None
+
+    def answered(self, typed: Typed) -> bool:
+        """Give a line to the open question; False if there is none."""
+        waiting = self._waiting
+        if waiting is None or waiting.done():
+            return False
+        if typed.text.startswith("/") and not self._secret:
+            waiting.set_exception(Left())
+            self._pass_on(typed)
+        else:
+            waiting.set_result(typed.text.strip())
+        return True
+
+    def ask_again(self) -> None:
+        """Write the prompt of the open question again."""
+        if self._waiting is not None:
+            self._out.prompt(self._prompt)
+
+    def leave(self) -> bool:
+        """Leave the open question; False if there is none."""
+        if self._waiting is None or self._waiting.done():
+            return False
+        self._waiting.set_exception(Left())
+        return True
+
+    def end(self) -> None:
+        """The input has ended."""
+        self.is_over = True
+        self.leave()
+
+    async def line(self, prompt: str) -> str:
+        """A line that the user enters; "" if it is empty. Raises Left."""
+        if self.is_over:
+            raise Left
+        self._prompt = prompt
+        self._out.prompt(prompt)
+        self._waiting = asyncio.get_running_loop().create_future()
+        try:
+            return await self._waiting
+        finally:
+            self._waiting = None
+
+    async def secret(self, prompt: str) -> str:
+        """The same, and nothing of it is shown. Raises Left."""
+        await self._out.written()
+        with self._typed.hidden():
+            self._secret = True
+            try:
+                return await self.line(prompt)
+            finally:
+                self._secret = False
+
+    async def choose(
+        self, title: Sequence[str], rows: Sequence[Choice], *, find: bool = False, first: int = PAGE
+    ) -> str | None:
+        """The key of the row that the user chooses; None if none.
+
+        With ``find``, words select rows. ``first`` is the number of rows that are given at first.
+        """
+        self._out.say(title)
+        try:
+            return await self._chosen(rows, find=find, first=first)
+        except Left:
+            return None
+
+    async def _chosen(self, rows: Sequence[Choice], *, find: bool, first: int) -> str | None:
+        shown, given = list(rows), 0
+        given = self._say_page(shown, given, min(first, PAGE))
+        while True:
+            is_more = len(shown) > given
+            answer = await self.line(_prompt(len(shown), find=find, is_more=is_more))
+            if not answer:
+                return None
+            if answer.isdecimal() and 1 <= int(answer) <= len(shown):
+                return shown[int(answer) - 1].key
+            if answer.lower() == MORE and is_more:
+                given = self._say_page(shown, given, PAGE)
+            elif find and not answer.isdecimal():
+                words = answer.lower().split()
+                found = [row for row in rows if all(word in f"{row.key} {row.text}".lower() for word in words)]
+                if found:
+                    shown, given = found, self._say_page(found, 0, PAGE)
+                else:
+                    self._out.say([f"Nothing has {answer}."])
+            else:
+                self._out.say([f"There is no {answer}."])
+
+    def _say_page(self, rows: Sequence[Choice], given: int, size: int) -> int:
+        """Give the next rows; returns how many were given."""
+        page = rows[given : given + size]
+        self._out.say(f"{number} {row.text}" for number, row in enumerate(page, given + 1))
+        return given + len(page)
+
+
+def _prompt(rows: int, *, find: bool, is_more: bool) -> str:
+    ways = [f"1 to {rows}" if rows > 1 else "1"]
+    ways += [f"{MORE} for more"] if is_more else []
+    ways += ["words to find"] if find else []
+    return f"Answer {', '.join(ways)}, or enter to leave: "
