@@ -19,6 +19,8 @@ class FakeToolbox:
     """``running`` is how many run now, ``most`` the most that ever did."""
 
     ran: list[ToolCallBlock] = field(default_factory=list)
+    tainted: list[bool] = field(default_factory=list)
+    """Whether each call was said to be made with untrusted content in the conversation."""
     running: int = 0
     most: int = 0
 
@@ -27,6 +29,7 @@ class FakeToolbox:
 
     async def run(self, call: ToolCallBlock, run: ToolRun) -> ToolResultBlock:
         self.ran.append(call)
+        self.tainted.append(run.tainted)
         self.running += 1
         self.most = max(self.most, self.running)
         try:

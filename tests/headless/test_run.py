@@ -23,7 +23,16 @@ from tests.fakes.planner import SPEC, FakeCompressor, FakePlanner
 from tests.fakes.toolbox import FakeToolbox
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError, UsageError
-from tui.domain.stream import BlockStarted, Finish, ResponseStarted, TextDelta
+from tui.domain.stream import (
+    BlockFinished,
+    BlockStarted,
+    CitationsReceived,
+    Finish,
+    ResponseStarted,
+    SearchReported,
+    TextDelta,
+)
+from tui.domain.web_search import WHOLE, Citation, Source, WebSearch
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
@@ -155,8 +164,11 @@ def test_json_is_one_object(engine: EngineThread) -> None:
             "output": 5,
             "thinking": 2,
             "total": 15,
+            "searches": None,
             "cost": None,
         },
+        "sources": [],
+        "searches": [],
         "cost": None,
         "summaries": [],
         "warnings": [],
@@ -166,6 +178,61 @@ def test_json_is_one_object(engine: EngineThread) -> None:
         "turn": "id0",
         "error": None,
     }
+
+
+PAGE = Source(url="https://a.test/x", title="A page\u202e")
+SEARCHED: Script = [
+    ResponseStarted("m", "r"),
+    BlockStarted(0, "search", name="server_tool_use"),
+    SearchReported(0, WebSearch(id="s", queries=("rain today",))),
+    BlockFinished(0),
+    BlockStarted(1, "search", name="web_search_tool_result"),
+    SearchReported(1, WebSearch(id="s", results=(PAGE,), done=True)),
+    BlockFinished(1),
+    BlockStarted(2, "search", name="web_search_tool_result"),
+    SearchReported(2, WebSearch(id="t", error="max_uses_exceeded", done=True)),
+    BlockFinished(2),
+    *words("It rains.", 3),
+    CitationsReceived(3, (Citation(source=PAGE, end=WHOLE),)),
+    *finish(),
+]
+
+
+def test_sources_follow_the_answer_and_searches_are_told_on_stderr(engine: EngineThread) -> None:
+    assert _run(engine, [SEARCHED]) == (
+        0,
+        "It rains.\n\nSources:\n[1] A page\\u{202E}  https://a.test/x\n",
+        'ponder: web_search "rain today"\nponder: web_search: the limit of searches in one request was reached\n',
+    )
+
+
+def test_json_has_sources_and_searches(engine: EngineThread) -> None:
+    _, out, _ = _run(engine, [SEARCHED], output=OutputFormat.JSON)
+    result = json.loads(out)
+
+    assert result["answer"] == "It rains."
+    assert result["sources"] == [{"title": PAGE.title, "url": PAGE.url}]
+    assert result["searches"] == [
+        {
+            "action": "search",
+            "queries": ["rain today"],
+            "page": None,
+            "results": [{"title": PAGE.title, "url": PAGE.url}],
+            "error": None,
+        },
+        {"action": "search", "queries": [], "page": None, "results": None, "error": "max_uses_exceeded"},
+    ]
+
+
+def test_json_lines_tell_searches_as_they_happen(engine: EngineThread) -> None:
+    _, out, _ = _run(engine, [SEARCHED], output=OutputFormat.JSONL)
+    lines = [line for line in map(json.loads, out.splitlines()) if line["type"] == "search"]
+
+    assert [(line["block"], line["queries"], line["done"], line["error"]) for line in lines] == [
+        (0, ["rain today"], False, None),
+        (1, [], True, None),
+        (2, [], True, "max_uses_exceeded"),
+    ]
 
 
 def test_json_lines_are_events_and_the_result_last(engine: EngineThread) -> None:

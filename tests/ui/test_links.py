@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from tests.ui.stage import on_stage, screen_text, until
+from tui.domain.web_address import safe_address
 from tui.ui.markdown.runs import Look
-from tui.ui.terminal.desktop_programs import Links, has_browser, safe_address
+from tui.ui.terminal.desktop_programs import Links, has_browser
 from tui.ui.terminal.hyperlinks import knows_links
 from tui.ui.theme.theme_styles import ThemeStyles
 

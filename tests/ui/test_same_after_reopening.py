@@ -14,10 +14,35 @@ from tests.ui.without_screen import conversation, drawn, open_or_close
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import CompressionFinished, Stamped, TurnFailed, TurnFinished
-from tui.domain.stream import BlockFinished, BlockStarted, Finish, ProviderRemark, ResponseStarted
+from tui.domain.stream import (
+    BlockFinished,
+    BlockStarted,
+    CitationsReceived,
+    Finish,
+    ProviderRemark,
+    ResponseStarted,
+    SearchReported,
+    StreamEvent,
+    TextDelta,
+)
+from tui.domain.web_search import WHOLE, Citation, Source, WebSearch
 from tui.engine.settings import EngineSettings
 
 BROKEN = ProviderError(ErrorKind.TRUNCATED, "The stream broke.")
+A, B = Source(url="https://a.test", title="A"), Source(url="https://b.test", title="B")
+
+
+def searched(index: int, search: WebSearch) -> list[StreamEvent]:
+    return [BlockStarted(index, "search", name="web_search"), SearchReported(index, search), BlockFinished(index)]
+
+
+def cited(text: str, index: int, *sources: Source) -> list[StreamEvent]:
+    """A part of a text, cut at its citations."""
+    found = tuple(Citation(source=source, end=WHOLE) for source in sources)
+    start: list[StreamEvent] = [BlockStarted(index, "text"), CitationsReceived(index, ())]
+    return [*start, TextDelta(index, text), CitationsReceived(index, found), BlockFinished(index)]
+
+
 SCRIPTS: dict[str, tuple[Script, ...]] = {
     "say": (answer("All is *well*, and this is why: it is."),),
     "think": ([ResponseStarted("m", "r1"), *thought("Let me see. It is so."), *words("It is so.", 1), *finish()],),
@@ -43,6 +68,31 @@ SCRIPTS: dict[str, tuple[Script, ...]] = {
             BlockStarted(0, "opaque", name="web_search_call"),
             BlockFinished(0),
             *words("It is so.", 1),
+            *finish(),
+        ],
+    ),
+    "search": (
+        [
+            ResponseStarted("m", "r1"),
+            *words("I look it up.", 0),
+            *searched(1, WebSearch(id="s1", queries=("rain",))),
+            *searched(2, WebSearch(id="s1", results=(A, B), done=True)),
+            *searched(3, WebSearch(id="s2", queries=("sun",), error="max_uses_exceeded", done=True)),
+            *words("It is ", 4),
+            *cited("**wet**", 5, A, B),
+            *words(" today.\n\n- ", 6),
+            *cited("And cold.", 7, B),
+            *finish(),
+        ],
+    ),
+    "ground": (
+        [
+            ResponseStarted("m", "r1"),
+            *words("It rains. ", 0),
+            *words("It pours.", 1),
+            *searched(2, WebSearch(queries=("rain",), results=(A,), done=True)),
+            CitationsReceived(0, (Citation(source=A, end=9, quoted="It rains."),), in_bytes=True),
+            CitationsReceived(1, (Citation(source=A, end=9, quoted="It rains."),), in_bytes=True),
             *finish(),
         ],
     ),
@@ -108,3 +158,7 @@ async def both_ways(steps: list[str]) -> None:
 @given(steps=STEPS)
 def test_whatever_happened_the_screen_is_the_same_after_reopening(steps: list[str]) -> None:
     virtually(both_ways(steps))
+
+
+def test_searches_and_sources_are_the_same_after_reopening() -> None:
+    virtually(both_ways(["search", "ground", "search"]))

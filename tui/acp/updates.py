@@ -10,6 +10,7 @@ from acp import helpers, schema
 
 from tui.domain.assemble import whole_text
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.citations import searches_of, shown_address, shown_title, source_lines, sources_of
 from tui.domain.events import (
     AppEvent,
     AttemptReset,
@@ -22,9 +23,10 @@ from tui.domain.events import (
     ToolStarted,
 )
 from tui.domain.fenced import fenced
-from tui.domain.messages import Role, Turn
+from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
-from tui.domain.stream import TextDelta, ThinkingDelta
+from tui.domain.stream import SearchReported, TextDelta, ThinkingDelta
+from tui.domain.web_search import WEB_SEARCH, WebSearch, error_sentence
 
 Update = (
     schema.UserMessageChunk
@@ -57,6 +59,7 @@ class Updates:
         """The answer's text that the editor has of this message."""
         self._repeated = ""
         """The part of it that the new attempt has not sent again yet."""
+        self._searches: dict[str, WebSearch] = {}
 
     def of(self, event: AppEvent) -> Iterator[Update]:
         """The updates for an event; none for what an editor does not show."""
@@ -67,8 +70,11 @@ class Updates:
                 yield helpers.update_agent_thought_text(whole_text([text]))
             case AttemptReset():
                 self._repeated = self._sent
+            case Streamed(_, round_, attempt, SearchReported(index, search)):
+                yield self._searched(search.id or f"{WEB_SEARCH}_{round_}_{attempt}_{index}", search)
             case MessageCompleted(_, _, message) if not message.superseded:
                 self._sent = self._repeated = ""
+                yield from _sources(message)
             case ToolStarted(_, call_id, name, arguments):
                 yield started(call_id, name, arguments)
             case ToolProgressed(_, call_id, text):
@@ -80,12 +86,15 @@ class Updates:
                 )
             case ToolFinished(_, call_id, result):
                 yield finished(call_id, result)
-            case TitleChanged(title):
-                yield schema.SessionInfoUpdate(session_update="session_info_update", title=title)
-            case MeterChanged(reading) if reading.limit:
-                yield schema.UsageUpdate(session_update="usage_update", used=reading.effective, size=reading.limit)
+            case TitleChanged() | MeterChanged():
+                yield from _of_session(event)
             case _:
                 pass
+
+    def _searched(self, search_id: str, search: WebSearch) -> Update:
+        known = self._searches.get(search_id)
+        both = self._searches[search_id] = search if known is None else known.with_result(search)
+        return _search_started(search_id, both) if known is None else _search_changed(search_id, both)
 
     def _text(self, text: str) -> Iterator[Update]:
         if self._repeated:
@@ -98,6 +107,13 @@ class Updates:
         if text:
             self._sent += text
             yield helpers.update_agent_message_text(whole_text([text]))
+
+
+def _of_session(event: TitleChanged | MeterChanged) -> Iterator[Update]:
+    if isinstance(event, TitleChanged):
+        yield schema.SessionInfoUpdate(session_update="session_info_update", title=event.title)
+    elif event.reading.limit:
+        yield schema.UsageUpdate(session_update="usage_update", used=event.reading.effective, size=event.reading.limit)
 
 
 def started(call_id: str, name: str, arguments: str) -> schema.ToolCallStart:
@@ -123,6 +139,51 @@ def finished(call_id: str, result: ToolResultBlock) -> schema.ToolCallProgress:
     return helpers.update_tool_call(call_id, status="failed" if result.failed else "completed", content=content)
 
 
+def _search_started(search_id: str, search: WebSearch) -> schema.ToolCallStart:
+    """A search that the provider runs itself: nobody is asked."""
+    return helpers.start_tool_call(
+        search_id,
+        _search_title(search),
+        kind="search",
+        status=_search_status(search),
+        content=_search_results(search),
+        raw_input={"queries": list(search.queries), "page": search.page or None},
+    )
+
+
+def _search_changed(search_id: str, search: WebSearch) -> schema.ToolCallProgress:
+    return helpers.update_tool_call(
+        search_id, title=_search_title(search), status=_search_status(search), content=_search_results(search)
+    )
+
+
+def _search_title(search: WebSearch) -> str:
+    return one_line(f"{WEB_SEARCH} {search.subject}", LONGEST_TITLE)
+
+
+def _search_status(search: WebSearch) -> Literal["in_progress", "completed", "failed"]:
+    return "failed" if search.error else "completed" if search.done else "in_progress"
+
+
+def _search_results(search: WebSearch) -> list[schema.ContentToolCallContent]:
+    pages = [f"{shown_title(page)}\n  {shown_address(page)}" for page in search.results or ()]
+    text = error_sentence(search.error) if search.error else "\n".join(pages)
+    return [_as_it_is(text)] if text else []
+
+
+def _searches(message: Message) -> Iterator[Update]:
+    """The searches of a stored answer."""
+    for number, search in enumerate(searches_of(message.blocks)):
+        yield _search_started(search.id or f"{WEB_SEARCH}_{message.id}_{number}", search)
+
+
+def _sources(message: Message) -> Iterator[Update]:
+    """The cited sources, as a paragraph below the answer."""
+    if message.role is Role.ASSISTANT and (cited := sources_of(message.blocks)):
+        lines = "\n".join(["Sources:", *source_lines(cited)])
+        yield helpers.update_agent_message_text(whole_text([f"\n\n{lines}"]))
+
+
 def _as_it_is(text: str) -> schema.ContentToolCallContent:
     """Output of a tool; editors read it as markdown."""
     return helpers.tool_content(helpers.text_block(fenced(text.rstrip("\n"))))
@@ -132,8 +193,12 @@ def replayed(turns: Sequence[Turn]) -> Iterator[Update]:
     """A stored conversation, as if it happened again."""
     for turn in turns:
         for message in turn.messages:
-            for block in () if message.superseded else message.blocks:
+            if message.superseded:
+                continue
+            yield from _searches(message)
+            for block in message.blocks:
                 yield from _of_model(block) if message.role is Role.ASSISTANT else _of_user(block)
+            yield from _sources(message)
 
 
 def _of_user(block: Block) -> Iterator[Update]:

@@ -57,6 +57,8 @@ class WireRules:
     failed_result_images: bool = False
 
 
+NEVER_SENT_BACK = frozenset({"groundingMetadata"})
+"""Gemini says this about an answer; it is no part of the answer."""
 ONLY_WITH_BETAS = frozenset(
     {"advisor", "advisor_tool_result", "compaction", "fallback", "mcp_tool_use", "mcp_tool_result", "mcp_tool_listing"}
 )
@@ -95,6 +97,7 @@ _GEMINI = WireRules(
     thinking_needs="text_or_signature",
     signed_empty_text=True,
     opaque=True,
+    opaque_refused=NEVER_SENT_BACK,
     trailing_thinking=True,
     starts_with_user=True,
     assistant_images=True,

@@ -18,12 +18,14 @@ from tui.domain.stream import (
     BlockKind,
     BlockNamed,
     BlockStarted,
+    CitationsReceived,
     ImageData,
     ModelLoading,
     ProviderRemark,
     ProviderStateReceived,
     ResponseFinished,
     ResponseStarted,
+    SearchReported,
     Stop,
     StreamEvent,
     TextDelta,
@@ -34,6 +36,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.domain.web_search import WebSearch, placed
 
 PART = 64 * 1024
 """Characters that are encoded at once: for megabytes at once, no other thread could run."""
@@ -85,6 +88,8 @@ class _Open:
     joined_size: int = 0
     provider_state: ProviderState | None = None
     image: ImageData | None = None
+    search: WebSearch | None = None
+    citations: CitationsReceived | None = None
     finished: bool = False
 
     def add(self, text: str) -> None:
@@ -142,6 +147,10 @@ class Assembler:
                 self._block(index, "image").image = event
             case ProviderStateReceived(index, provider_state):
                 self._block(index, "thinking").provider_state = provider_state
+            case SearchReported(index, search):
+                self._block(index, "search").search = search
+            case CitationsReceived(index):
+                self._block(index, "text").citations = event
             case BlockFinished(index, form):
                 if index in self._open:
                     self._open[index].finished = True
@@ -172,6 +181,8 @@ class Assembler:
                 | BlockNamed()
                 | ImageData()
                 | ProviderStateReceived()
+                | SearchReported()
+                | CitationsReceived()
                 | BlockFinished()
             ):
                 raise AssertionError("handled above")
@@ -217,8 +228,13 @@ def _closed(block: _Open, index: int, text: str) -> Block:
     partial = not block.finished
     match block.kind:
         case "text" | "refusal":
+            cited = block.citations
             return TextBlock(
-                text=text, provider_state=block.provider_state, refusal=block.kind == "refusal", partial=partial
+                text=text,
+                provider_state=block.provider_state,
+                refusal=block.kind == "refusal",
+                partial=partial,
+                citations=placed(text, cited.citations, in_bytes=cited.in_bytes) if cited is not None else (),
             )
         case "thinking":
             form = block.form or ThinkingForm.FULL if text else ThinkingForm.HIDDEN
@@ -241,8 +257,8 @@ def _closed(block: _Open, index: int, text: str) -> Block:
                 url=image.url if image else None,
                 provider_state=block.provider_state,
             )
-        case "opaque":
+        case "opaque" | "search":
             raw = block.provider_state.raw if block.provider_state else None
-            return OpaqueBlock(label=block.name or "unknown", raw=raw or "{}")
+            return OpaqueBlock(label=block.name or "unknown", raw=raw or "{}", search=block.search)
         case _:
             assert_never(block.kind)

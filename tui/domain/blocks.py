@@ -10,6 +10,7 @@ from typing import Literal
 
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ThinkingForm
+from tui.domain.web_search import Citation, WebSearch
 
 DENIED = "Denied by the user. Not executed."
 """First words of the result of a denied call. The user's reason may follow."""
@@ -41,6 +42,8 @@ class TextBlock:
     """The provider marked this text as a refusal."""
     partial: bool = False
     """The stream ended or was stopped inside this block."""
+    citations: tuple[Citation, ...] = ()
+    """Sources of the text as the provider gave them, for the user. What is sent back is in the provider state."""
     kind: Literal["text"] = "text"
 
 
@@ -137,6 +140,8 @@ class OpaqueBlock:
     """The provider's type name, shown to the user."""
     raw: str
     """The item's JSON text."""
+    search: WebSearch | None = None
+    """What the item says about a web search, for the user."""
     unread: bool = False
     """The stored block could not be read by this version of the program. Never sent."""
     kind: Literal["opaque"] = "opaque"

@@ -14,8 +14,10 @@ from tui.domain.blocks import ProviderState
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.domain.web_search import Citation, WebSearch
 
-BlockKind = Literal["text", "refusal", "thinking", "tool_call", "image", "opaque"]
+BlockKind = Literal["text", "refusal", "thinking", "tool_call", "image", "opaque", "search"]
+"""A ``search`` is stored like an opaque item, with what is known about the search."""
 
 
 class Finish(StrEnum):
@@ -118,6 +120,24 @@ class ProviderStateReceived:
 
 
 @dataclass(slots=True)
+class SearchReported:
+    """What is known about the web search of a block. It replaces the earlier report of the same block."""
+
+    index: int
+    search: WebSearch
+
+
+@dataclass(slots=True)
+class CitationsReceived:
+    """All sources of a text block so far. An empty list says that its text belongs to that of its neighbours."""
+
+    index: int
+    citations: tuple[Citation, ...]
+    in_bytes: bool = False
+    """The places count UTF-8 bytes, not characters."""
+
+
+@dataclass(slots=True)
 class BlockNamed:
     """The name or id of an open tool call. None leaves the field unchanged."""
 
@@ -175,6 +195,8 @@ StreamEvent = (
     | ToolArgsDelta
     | ImageData
     | ProviderStateReceived
+    | SearchReported
+    | CitationsReceived
     | BlockNamed
     | BlockFinished
     | UsageReported

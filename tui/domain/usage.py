@@ -26,6 +26,8 @@ class Usage:
     output: int | None = None
     thinking: int | None = None
     total: int | None = None
+    searches: int | None = None
+    """Web searches that the provider ran and charges for."""
     cost: float | None = None
     """Dollars, if the provider reports the cost (OpenRouter)."""
 
@@ -37,6 +39,7 @@ class Usage:
         return Usage(
             output=None if nothing_counted else self.output,
             thinking=None if nothing_counted else self.thinking,
+            searches=self.searches,
             cost=self.cost,
         )
 

@@ -73,6 +73,7 @@ class Continuation:
             output=output,
             thinking=_sum([usage.thinking for usage in outputs]),
             total=None if first.input is None or output is None else first.input + output,
+            searches=sum(usage.searches or 0 for usage in outputs) or None,
         )
 
     def _continues(self, kind: BlockKind) -> bool:

@@ -10,6 +10,7 @@ from tui.domain.blocks import (
     Block,
     DocumentBlock,
     ImageBlock,
+    OpaqueBlock,
     TextBlock,
     ToolCallBlock,
     ToolResultBlock,
@@ -156,7 +157,7 @@ class TurnLoop:
         calls = _whole_calls(message)
         if not calls:
             return None
-        return ToolRound(self.turn, calls, self._calls, self.turn.ports.new_id(), tainted=self._tainted())
+        return ToolRound(self.turn, calls, self._calls, self.turn.ports.new_id(), tainted=self._tainted(message))
 
     async def _continues(self, message: Message) -> bool:
         stop = message.stop or Stop(Finish.OTHER)
@@ -205,8 +206,10 @@ class TurnLoop:
     def _notice(self, sentence: str) -> None:
         self.turn.publish(Notice(Severity.WARNING, sentence))
 
-    def _tainted(self) -> bool:
-        return holds_untrusted_content((*self.turn.conversation.turns, self.turn.turn(open_=True)))
+    def _tainted(self, message: Message) -> bool:
+        """Whether words of others are in the conversation, or in this answer, which is not part of it yet."""
+        turns = (*self.turn.conversation.turns, self.turn.turn(open_=True))
+        return holds_untrusted_content(turns) or any(map(_is_from_the_web, message.blocks))
 
 
 def _whole_calls(message: Message) -> tuple[ToolCallBlock, ...]:
@@ -214,14 +217,20 @@ def _whole_calls(message: Message) -> tuple[ToolCallBlock, ...]:
 
 
 def holds_untrusted_content(turns: Sequence[Turn]) -> bool:
-    """Whether tools, or prompts and resources of MCP servers, brought words of others into these turns."""
+    """Whether tools, searches, or prompts and resources of MCP servers brought words of others into these turns."""
     return any(
-        _is_untrusted(block)
+        _is_from_the_web(block) if message.role is Role.ASSISTANT else _is_untrusted(block)
         for turn in turns
         for message in turn.messages
-        if message.role is not Role.ASSISTANT
         for block in message.blocks
     )
+
+
+def _is_from_the_web(block: Block) -> bool:
+    """Whether a part of an answer tells what a search of the provider found."""
+    if isinstance(block, TextBlock):
+        return bool(block.citations)
+    return isinstance(block, OpaqueBlock) and block.search is not None
 
 
 def _is_untrusted(block: Block) -> bool:

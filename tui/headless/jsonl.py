@@ -25,8 +25,8 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.printable import json_escaped
-from tui.domain.stream import ModelLoading, TextDelta, ThinkingDelta, ToolArgsDelta
-from tui.headless.outcome import Outcome, error_object, result_object, run_object, text_of, usage_object
+from tui.domain.stream import ModelLoading, SearchReported, TextDelta, ThinkingDelta, ToolArgsDelta
+from tui.headless.outcome import Outcome, error_object, result_object, run_object, search_object, text_of, usage_object
 from tui.headless.text import SurrogateJoiner
 
 Line = dict[str, object]
@@ -112,6 +112,9 @@ class JsonLinesWriter:
         delta = streamed.event
         if isinstance(delta, ModelLoading):
             return {"type": "loading", "share": delta.share}
+        if isinstance(delta, SearchReported):
+            place: Line = {"round": streamed.round, "attempt": streamed.attempt, "block": delta.index}
+            return {"type": "search", **place, **search_object(delta.search), "done": delta.search.done}
         if not isinstance(delta, TextDelta | ThinkingDelta | ToolArgsDelta):
             return None
         if self._hide_thinking and isinstance(delta, ThinkingDelta):

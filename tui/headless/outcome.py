@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.citations import SourceNumbers, searches_of, sources_of
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import cost_of, paid_in
 from tui.domain.errors import (
@@ -26,6 +27,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish
 from tui.domain.usage import Usage
+from tui.domain.web_search import Source, WebSearch
 
 if TYPE_CHECKING:
     from tui.headless.checked_answer import CheckedAnswer
@@ -113,6 +115,14 @@ def received(outcome: Outcome) -> str:
     return "\n\n".join(text for message in answers(outcome.turn) if (text := text_of(message))) if outcome.turn else ""
 
 
+def cited_sources(outcome: Outcome) -> tuple[Source, ...]:
+    """The sources that the answer cites, in the order of their numbers, of all messages."""
+    numbers = SourceNumbers()
+    for message in answers(outcome.turn) if outcome.turn else ():
+        sources_of(message.blocks, numbers)
+    return numbers.sources
+
+
 def result_object(
     outcome: Outcome, *, session: str, summaries: Sequence[SummaryRun] = (), warnings: Sequence[str] = ()
 ) -> dict[str, object]:
@@ -130,6 +140,10 @@ def result_object(
             for block in message.blocks
             if isinstance(block, ThinkingBlock) and block.text
         ),
+        "sources": [{"title": page.title, "url": page.url} for page in cited_sources(outcome)],
+        "searches": [
+            search_object(search) for search in searches_of(block for message in messages for block in message.blocks)
+        ],
         "model": _model(last),
         "usage": usage_object(_added([message.usage for message in messages])),
         "cost": None if cost.unknown else cost.dollars,
@@ -141,6 +155,18 @@ def result_object(
         "session": session,
         "turn": outcome.turn.id if outcome.turn else None,
         "error": None if outcome.error is None else error_object(outcome.error),
+    }
+
+
+def search_object(search: WebSearch) -> dict[str, object]:
+    """A web search that the provider ran; null for results that are unknown."""
+    pages = search.results
+    return {
+        "action": search.action,
+        "queries": list(search.queries),
+        "page": search.page or None,
+        "results": None if pages is None else [{"title": page.title, "url": page.url} for page in pages],
+        "error": search.error or None,
     }
 
 
@@ -189,5 +215,7 @@ def _added(readings: list[Usage | None]) -> Usage | None:
     sums: dict[str, float | int | None] = {}
     for entry in fields(Usage):
         counts = [getattr(reading, entry.name) for reading in known]
+        if entry.name == "searches" and any(counts):
+            counts = [number or 0 for number in counts]  # an answer without searches does not report any
         sums[entry.name] = None if None in counts else sum(counts)
     return Usage(**sums)  # type: ignore[arg-type]  # the fields' own types, added

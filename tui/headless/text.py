@@ -7,6 +7,7 @@ from typing import TextIO
 
 from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock
+from tui.domain.citations import source_lines
 from tui.domain.errors import PonderError
 from tui.domain.events import (
     AppEvent,
@@ -21,9 +22,10 @@ from tui.domain.events import (
     ToolStarted,
 )
 from tui.domain.printable import one_line, printable
-from tui.domain.stream import BlockFinished, ModelLoading, TextDelta, ThinkingDelta
+from tui.domain.stream import BlockFinished, ModelLoading, SearchReported, TextDelta, ThinkingDelta
 from tui.domain.thinking import PlanState
-from tui.headless.outcome import Outcome, received
+from tui.domain.web_search import WEB_SEARCH, WebSearch, error_sentence
+from tui.headless.outcome import Outcome, cited_sources, received
 
 _CLEAR_LINE = "\r\x1b[K"
 PARAGRAPH = "\n\n"
@@ -92,6 +94,8 @@ class TextWriter:
             self._put(outcome.checked.text if outcome.checked is not None else received(outcome))
         if not self._line_ended:
             self._out.write("\n")
+        if not self._checked and (cited := cited_sources(outcome)):
+            self._out.write("\n".join(["", "Sources:", *source_lines(cited), ""]))
         if outcome.error is not None:
             self._write_error(outcome.error)
         self.flush()
@@ -105,6 +109,13 @@ class TextWriter:
         percent = f" {share:.0%}" if share is not None else ""
         self._err.write(_CLEAR_LINE if done else f"{_CLEAR_LINE}ponder: loading the model …{percent}")
         self._loading = not done
+
+    def _note_search(self, search: WebSearch) -> None:
+        """Report what is searched for, and a failure, once each."""
+        if search.subject:
+            self._warn([f"{WEB_SEARCH} {one_line(search.subject, 200)}"])
+        if search.error:
+            self._warn([f"{WEB_SEARCH}: {one_line(error_sentence(search.error), 200)}"])
 
     def _warn(self, warnings: Sequence[str]) -> None:
         """Report each warning of the plan once."""
@@ -155,6 +166,8 @@ class TextWriter:
 
     def _write_event(self, event: AppEvent) -> None:
         match event:
+            case Streamed(event=SearchReported(_, search)):
+                self._note_search(search)
             case Notice(_, text, advice):
                 self._note(f"{text} {advice}".strip())
             case RetryScheduled(_, wait_s, _, error):

@@ -28,6 +28,7 @@ from tui.domain.messages import CacheRecord, Message, Origin, Role, WireName
 from tui.domain.stream import Finish, Stop
 from tui.domain.thinking import ModelSpec, ThinkingForm, ThinkingLevel
 from tui.domain.usage import Usage
+from tui.domain.web_search import Citation, Source, WebSearch
 
 Json = Mapping[str, object]
 MAX_DIGITS = 400
@@ -243,8 +244,15 @@ def _usage(found: Json) -> Usage:
         output=whole_or_none(found, "output"),
         thinking=whole_or_none(found, "thinking"),
         total=whole_or_none(found, "total"),
+        searches=_searches(found),
         cost=_cost(found),
     )
+
+
+def _searches(found: Json) -> int | None:
+    """The searches, or None if they are missing or negative, as with the cost."""
+    count = whole_or_none(found, "searches")
+    return None if count is None or count < 0 else count
 
 
 def _cache_record(found: Json) -> CacheRecord:
@@ -270,7 +278,44 @@ def _text(found: Json) -> TextBlock:
         provider_state=_child(found, "seal", _provider_state),
         refusal=_flag(found, "refusal"),
         partial=_flag(found, "partial"),
+        citations=tuple(_citation(item) for item in _objects(found, "citations")),
     )
+
+
+def _citation(found: Json) -> Citation:
+    start = whole_or_none(found, "start") or 0
+    end = whole_or_none(found, "end")
+    if start < 0 or (end is not None and end < start):
+        raise Unreadable("a citation without a place")
+    return Citation(source=_child(found, "source", _source) or Source(url=""), start=start, end=end)
+
+
+def _source(found: Json) -> Source:
+    return Source(url=text_of(found, "url"), title=text_of(found, "title", ""))
+
+
+def _search(found: Json) -> WebSearch:
+    queries = found.get("queries", [])
+    if not isinstance(queries, list) or not all(isinstance(query, str) for query in queries):
+        raise Unreadable("`queries` is not a list of texts")
+    action = text_of(found, "action", "search")
+    return WebSearch(
+        id=text_of(found, "id", ""),
+        action="open" if action == "open" else "find" if action == "find" else "search",
+        queries=tuple(queries),
+        page=text_of(found, "page", ""),
+        results=tuple(_source(item) for item in _objects(found, "results")) if "results" in found else None,
+        error=text_of(found, "error", ""),
+        done=_flag(found, "done"),
+    )
+
+
+def _objects(found: Json, name: str) -> list[Json]:
+    """The objects of a list; an absent list is empty."""
+    items = found.get(name, [])
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise Unreadable(f"`{name}` is not a list of objects")
+    return items
 
 
 def _thinking(found: Json) -> ThinkingBlock:
@@ -311,9 +356,9 @@ def _document(found: Json) -> DocumentBlock:
 
 
 def _tool_result(found: Json) -> ToolResultBlock:
-    items = found.get("content")
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise Unreadable("`content` is not a list of objects")
+    if "content" not in found:
+        raise Unreadable("`content` is missing")
+    items = _objects(found, "content")
     content = tuple(_image(item) if item.get("kind") == "image" else _text(item) for item in items)
     return ToolResultBlock(
         call_id=text_of(found, "call_id"),
@@ -325,7 +370,9 @@ def _tool_result(found: Json) -> ToolResultBlock:
 
 
 def _opaque(found: Json) -> OpaqueBlock:
-    return OpaqueBlock(label=text_of(found, "label"), raw=text_of(found, "raw"))
+    return OpaqueBlock(
+        label=text_of(found, "label"), raw=text_of(found, "raw"), search=_child(found, "search", _search)
+    )
 
 
 _READERS: dict[str, Callable[[Json], Block]] = {

@@ -22,6 +22,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from tui.domain.citations import SourceNumbers, shown_address, shown_title, with_markers
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import Paid, cost_of, paid_in, without_blocks
 from tui.domain.fast_dataclass import dataclass
@@ -29,11 +30,16 @@ from tui.domain.fenced import fenced
 from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
+from tui.domain.web_address import safe_address
+from tui.domain.web_search import Source, WebSearch, error_sentence
 from tui.typeset.marks import FENCE, FOOTNOTE, REFERENCE
 
 PREVIEW_LENGTH = 2_000
 _MARKUP = re.compile(r"[*_`<>\[\]&\\|$\r\0]|^[ \t#+=~:-]|[ \t]$|^\d", re.MULTILINE)
 """Characters that may be markup; text without them consists of plain paragraphs."""
+_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&:.-])")
+"""Characters that are escaped in the title of a page."""
+_ESCAPE = "\\"
 _GAP = re.compile(r"\n{2,}")
 INTERRUPTED = "*(interrupted before an answer came)*"
 NO_TEXT = {"encrypted": "(encrypted)", "hidden by provider": "(hidden by the provider)"}
@@ -195,11 +201,7 @@ def _groups_of(turn: Turn, parts: ExportParts, conceal: Callable[[str], str]) ->
     for message in turn.messages:
         if message.superseded and parts is not ExportParts.ALL:
             continue
-        sections = [
-            section
-            for block in message.blocks
-            if (section := _section(block, conceal)) is not None and _wanted(section, parts)
-        ]
+        sections = [section for section in _sections_of(message, conceal) if _wanted(section, parts)]
         if message.interrupted and not any(section.kind == "text" for section in sections):
             sections.append(_Section("text", "", INTERRUPTED))
         kind, label = ("prompt", "You") if message.role is Role.USER else ("answer", _speaker(message))
@@ -217,6 +219,49 @@ def _groups_of(turn: Turn, parts: ExportParts, conceal: Callable[[str], str]) ->
     answered = any(message.role is Role.ASSISTANT and not message.superseded for message in turn.messages)
     if not answered and not turn.open:
         yield _Group("answer", "No answer", [_Section("text", "", INTERRUPTED)])
+
+
+def _sections_of(message: Message, conceal: Callable[[str], str]) -> Iterator[_Section]:
+    """The sections of a message: a search and its result are one, and the cited sources come last."""
+    numbers = SourceNumbers()
+    searches: dict[str, WebSearch] = {}
+    for block in message.blocks:
+        if isinstance(block, OpaqueBlock) and block.search is not None:
+            known = searches.get(block.search.id) if block.search.id else None
+            searches[block.search.id] = block.search if known is None else known.with_result(block.search)
+    for block in with_markers(message.blocks, numbers):
+        if isinstance(block, OpaqueBlock) and block.search is not None:
+            search = searches.pop(block.search.id, None) if block.search.id else block.search
+            if search is not None:
+                yield _search_section(search, conceal)
+        elif (section := _section(block, conceal)) is not None:
+            yield section
+    if numbers.sources:
+        yield _Section("text", "", conceal("\n".join(["**Sources**", "", *map(_listed, numbers.sources)])))
+
+
+def _search_section(search: WebSearch, conceal: Callable[[str], str]) -> _Section:
+    found = "" if search.results is None else f" ({count(len(search.results), 'result')})"
+    lines = [f"{shown_title(page)}\n  {shown_address(page)}".strip() for page in search.results or ()]
+    text = "\n".join(filter(None, (error_sentence(search.error), *lines))) or search.subject
+    label = ": ".join(
+        filter(None, ("Failed web search" if search.error else "Web search", one_line(search.subject, 200)))
+    )
+    return _Section("tool", _safe(conceal(f"{label}{found}")), _safe(conceal(text)), code=True)
+
+
+def _listed(page: Source) -> str:
+    """An item of a list; only an address that is safe to open becomes a link."""
+    address = safe_address(page.url)
+    title = _literal(shown_title(page) or shown_address(page))
+    if address is None:
+        return f"1. {title}" + (f" ({_literal(shown_address(page))})" if page.title and page.url else "")
+    return f"1. [{title}](<{address.replace('<', '%3C').replace('>', '%3E').replace(_ESCAPE, '%5C')}>)"
+
+
+def _literal(text: str) -> str:
+    """Text in which nothing is markup."""
+    return _MARKS.sub(r"\\\1", text)
 
 
 def _cost_lines(shown: ExportedSession, paid: Sequence[Paid]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.domain.web_search import WebSearch
 from tui.wires.anthropic import WIRE
 
 
@@ -354,4 +355,4 @@ def test_an_item_whose_input_was_cut_is_kept_without_it():
     item = block(0, type="server_tool_use", id="s", name="web_search")
     answer = assembled([start(), item, delta(0, "input_json_delta", partial_json='{"q'), STOPPED])
     raw = '{"type":"server_tool_use","id":"s","name":"web_search","input":{}}'
-    assert answer.blocks() == (OpaqueBlock(label="server_tool_use", raw=raw),)
+    assert answer.blocks() == (OpaqueBlock(label="server_tool_use", raw=raw, search=WebSearch(id="s")),)

@@ -38,6 +38,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.domain.web_search import WebSearch
 from tui.wires.json_text import dumps
 from tui.wires.openai_responses import WIRE
 
@@ -238,7 +239,7 @@ def test_a_custom_call_is_shown_but_never_run() -> None:
 def test_items_of_other_kinds_are_kept_whole_and_in_place() -> None:
     item: dict[str, object] = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "q"}}
     assert blocks(added({"type": "web_search_call"}), done(item), words("x", 1), done(message("x"), 1)) == (
-        OpaqueBlock(label="web_search_call", raw=dumps(item)),
+        OpaqueBlock(label="web_search_call", raw=dumps(item), search=WebSearch(id="ws_1", queries=("q",), done=True)),
         TextBlock(text="x", provider_state=ProviderState(id="msg_1")),
     )
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tui.commands.registry import Copy
-from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.blocks import ThinkingBlock
+from tui.domain.citations import text_with_sources
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import count
@@ -120,7 +121,7 @@ class Clipboard:
 
 
 def _words(message: Message) -> str:
-    return "\n\n".join(block.text for block in message.blocks if isinstance(block, TextBlock) and block.text)
+    return text_with_sources(message.blocks)
 
 
 def _thinking(message: Message) -> str:

@@ -11,10 +11,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from tui.domain.errors import UsageError
 from tui.domain.printable import one_line
+from tui.domain.web_address import safe_address
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
@@ -43,8 +43,6 @@ def desktop_environment(environment: Mapping[str, str] = os.environ) -> dict[str
 
 AGAIN_S = 6.0
 """Time allowed for the second click."""
-LONGEST = 2_000
-SCHEMES = ("http", "https")
 
 
 class Links:
@@ -100,19 +98,6 @@ def open_in_browser(address: str) -> None:
         stderr=subprocess.DEVNULL,
         check=False,
     )
-
-
-def safe_address(href: str) -> str | None:
-    """The address if it is safe to open: http or https, a host, no invisible characters. None otherwise."""
-    shown = one_line(href, LONGEST)
-    if shown != href or any(character.isspace() for character in href):
-        return None
-    try:
-        parts = urlsplit(href)
-        host = parts.hostname
-    except ValueError:
-        return None
-    return href if parts.scheme in SCHEMES and host else None
 
 
 def has_browser(environment: Mapping[str, str]) -> bool:

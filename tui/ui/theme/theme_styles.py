@@ -63,7 +63,7 @@ def _colour(value: str | None) -> Color | None:
 
 def link_to(href: str) -> str | None:
     """The address that the terminal may open; None unless it is http or https, in printable ASCII."""
-    from tui.ui.terminal.desktop_programs import safe_address  # only for texts with links
+    from tui.domain.web_address import safe_address  # only for texts with links
 
     return safe_address(href) if href.isascii() and href.isprintable() else None
 

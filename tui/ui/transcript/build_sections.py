@@ -17,6 +17,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from tui.domain.citations import SourceNumbers, with_markers
 from tui.domain.compression import CompressionView
 from tui.domain.cost import cost_of
 from tui.domain.fast_dataclass import dataclass
@@ -25,6 +26,7 @@ from tui.domain.messages import CRASHED, ENDED_EARLY, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.domain.thinking import model_title
+from tui.domain.web_search import WebSearch
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.pictures.picture import Picture, PromptPicture
@@ -33,6 +35,7 @@ from tui.ui.transcript.plain_fallback import PlainText
 from tui.ui.transcript.section import Presence, Section, Speaker
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall, ToolState
+from tui.ui.transcript.web_search import Sources, fill_search, search_call
 
 if TYPE_CHECKING:
     from tui.ui.pictures.pictures import Pictures
@@ -302,16 +305,42 @@ def document(block: DocumentBlock) -> Caption:
 def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:
     """The blocks of the model's message, with head and bill."""
     renderables: list[Renderable] = [head(message)]
-    for block in message.blocks:
-        made = answer_block(block, results, showing)
+    numbers = SourceNumbers()
+    searches = Searches()
+    for block in with_markers(message.blocks, numbers):
+        if isinstance(block, OpaqueBlock) and block.search is not None:
+            made: Renderable | None = searches.shown(block.search)
+        else:
+            made = answer_block(block, results, showing)
         if isinstance(made, ToolCall):
             made.space = 0 if isinstance(renderables[-1], ToolCall) else 1
         if made is not None:
             renderables.append(made)
+    if numbers.sources:
+        renderables.append(Sources(numbers.sources))
     foot = answer_footer(message)
     if foot is not None:
         renderables.append(foot)
     return renderables
+
+
+class Searches:
+    """The searches of an answer: a call and its result may be two blocks, and are one row."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, tuple[WebSearch, ToolCall]] = {}
+
+    def shown(self, search: WebSearch) -> ToolCall | None:
+        """A new row, or None if a row that is shown already was completed."""
+        known = self._rows.get(search.id) if search.id else None
+        if known is None:
+            made = search_call(search)
+            self._rows[search.id] = (search, made)
+            return made
+        both = known[0].with_result(search)
+        self._rows[search.id] = (both, known[1])
+        fill_search(known[1], both)
+        return None
 
 
 def answer_block(block: Block, results: Results, showing: Showing) -> Renderable | None:
@@ -459,6 +488,8 @@ def bill_of(message: Message) -> str:
             parts.append(f"thinking {tokens(usage.thinking)}")
         elif usage.thinking is None and any(isinstance(block, ThinkingBlock) for block in message.blocks):
             parts.append("thinking unknown (in out)" if usage.output is not None else "thinking unknown")
+        if usage.searches:
+            parts.append(count(usage.searches, "search", "searches"))
     if message.seconds is not None:
         parts.append(duration(message.seconds))
     if message.cost is not None:

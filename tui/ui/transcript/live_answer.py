@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from tui.domain.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.citations import SourceNumbers, marked_group, text_groups
 from tui.domain.messages import Message
 from tui.domain.printable import one_line
 from tui.domain.stream import (
     BlockFinished,
     BlockNamed,
     BlockStarted,
+    CitationsReceived,
     ImageData,
     ResponseStarted,
+    SearchReported,
     StreamEvent,
     TextDelta,
     ThinkingBreak,
@@ -22,6 +25,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.domain.web_search import WebSearch
 from tui.engine.timers import ThinkingTimer
 from tui.ui.markdown.runs import Run
 from tui.ui.pictures.picture import Picture
@@ -36,6 +40,7 @@ from tui.ui.transcript.build_sections import (
 from tui.ui.transcript.section import Section
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall, ToolState
+from tui.ui.transcript.web_search import Sources, fill_search, search_call
 
 Clock = Callable[[], float]
 INFORMATIVE_ARGUMENTS = 200
@@ -65,6 +70,10 @@ class LiveAnswer:
         self._time = ThinkingTimer(now())
         self._blocks: dict[int, Renderable] = {}
         self._arguments: dict[int, list[str]] = {}
+        self._cited: set[int] = set()
+        """Indexes of texts whose sources the provider names."""
+        self._searches: dict[int | str, tuple[WebSearch, ToolCall]] = {}
+        """By index, and by the id that joins a call and its result."""
         self._running: Thinking | None = None
         self._index = 0
         """The block's index in the stream."""
@@ -118,10 +127,32 @@ class LiveAnswer:
         for block in self._blocks.values():
             if isinstance(block, Answer):
                 block.close()
+        self._show_sources(message)
         foot = answer_footer(message)
         if foot is not None:
             self.section.add(foot)
         self.section.touch()
+
+    def _show_sources(self, message: Message) -> None:
+        """Draw the texts as they are drawn when the message is opened again: with markers, parts of a text as one."""
+        groups = text_groups(message.blocks)
+        texts = sum(map(len, groups))
+        drawn = [block for block in self._blocks.values() if isinstance(block, Answer) and block.size]
+        several = len({id(block) for block in drawn}) != len(groups)
+        if len(drawn) != texts or not (several or any(part.citations for group in groups for part in group)):
+            return
+        numbers, blocks = SourceNumbers(), self.section.blocks
+        for group in groups:
+            old, drawn = drawn[: len(group)], drawn[len(group) :]
+            text = marked_group(group, numbers)
+            if is_blank(text):
+                continue  # not drawn when the message is opened again, either
+            blocks[blocks.index(old[0])] = Answer(text, closed=True) if text != old[0].text() else old[0]
+            for part in old[1:]:
+                if part in blocks and part is not old[0]:
+                    blocks.remove(part)
+        if numbers.sources:
+            self.section.add(Sources(numbers.sources))
 
     def abandon(self) -> None:
         """End an attempt that gave no message."""
@@ -158,6 +189,10 @@ class LiveAnswer:
                 self._thinking(index).word = "summary" if form is ThinkingForm.SUMMARY else ""
             case BlockStarted(index, "tool_call", name, call_id):
                 self._named(index, name, call_id)
+            case SearchReported(index, search):
+                self._search(index, search)
+            case CitationsReceived(index):
+                self._cited.add(index)
             case BlockStarted(_, "opaque", name):
                 self.section.add(Caption(Run(f"◇ {one_line(name or 'provider item', 60)}", "muted")))
             case BlockNamed(index, name, call_id):
@@ -175,6 +210,8 @@ class LiveAnswer:
         self._blocks.clear()
         self._arguments.clear()
         self.calls.clear()
+        self._cited.clear()
+        self._searches.clear()
         self._running = None
 
     def _named(self, index: int, name: str | None, call_id: str | None) -> None:
@@ -203,9 +240,31 @@ class LiveAnswer:
         block = self._blocks.get(index)
         if not isinstance(block, Answer):
             self._fold_thinking()
-            block = self._blocks[index] = Answer()
-            self.section.add(block)
+            block = self._blocks[index] = self._text_before(index) or Answer()
+            if block not in self.section.blocks:
+                self.section.add(block)
         return block
+
+    def _text_before(self, index: int) -> Answer | None:
+        """The text that the text with this index continues: providers cut a text at its citations."""
+        last = self.section.blocks[-1]
+        before = max((at for at, block in self._blocks.items() if block is last), default=None)
+        continues = before is not None and not self._cited.isdisjoint((before, index))
+        return last if isinstance(last, Answer) and continues else None
+
+    def _search(self, index: int, search: WebSearch) -> None:
+        known = self._searches.get(index) or (self._searches.get(search.id) if search.id else None)
+        if known is None:
+            self._fold_thinking()
+            row = search_call(search)
+            row.space = 0 if isinstance(self.section.blocks[-1], ToolCall) else 1
+            self.section.add(row)
+        else:
+            search, row = known[0].with_result(search), known[1]
+            fill_search(row, search)
+        self._searches[index] = (search, row)
+        if search.id:
+            self._searches[search.id] = (search, row)
 
     def _thinking(self, index: int) -> Thinking:
         block = self._blocks.get(index)

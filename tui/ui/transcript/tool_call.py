@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from tui.ui.pictures.picture import Picture
 
 
+MOST_BEFORE_BY = 40
+"""Columns of the argument that are more important than who ran the call."""
+
+
 class ToolState(Enum):
     """The state of a call, shown by a glyph and a word, never by colour alone."""
 
@@ -53,6 +57,10 @@ class ToolCall(Renderable):
         """The most informative argument."""
         self.state = ToolState.WRITING
         self.seconds: float | None = None
+        self.note = ""
+        """What came out of it, in a few words."""
+        self.run_by = ""
+        """Who ran it, if not this program; left out where there is no room."""
         self.detail: list[tuple[str, str]] = []
         """What unfolds: (language, text) parts, arguments first."""
         self.pictures: Sequence[Picture] = ()
@@ -142,10 +150,17 @@ class ToolCall(Renderable):
         if number:
             return self._line_of_picture(number - 1)
         ran = self.seconds is not None and self.state is not ToolState.DENIED
-        tail = [word for word in (self.state.word, duration(self.seconds or 0.0) if ran else "") if word]
-        end = f"  {' · '.join(tail)}" if tail else ""
+        tail = [word for word in (self.state.word, self.note, duration(self.seconds or 0.0) if ran else "") if word]
         name = one_line(self.name, 40)
-        room = self._width - width_of(name) - width_of(end) - 4
+        used = width_of(name) + 4
+        end = f"  {' · '.join(tail)}" if tail else ""
+        if self.note:
+            end = line_within(end.strip(), max(0, self._width - used - 2))
+            end = f"  {end}" if end else ""
+        by = f" · {self.run_by}" if tail else f"  {self.run_by}"
+        if self.run_by and self._width - used - width_of(end + by) >= min(width_of(self.main_argument), MOST_BEFORE_BY):
+            end += by
+        room = self._width - used - width_of(end)
         main_argument = line_within(self.main_argument, room) if room > 4 and self.main_argument else ""
         return [
             Run(f"{self.state.glyph} ", self.state.role),

@@ -11,14 +11,17 @@ from tui.domain.stream import (
     BlockFinished,
     BlockKind,
     BlockStarted,
+    CitationsReceived,
     ProviderRemark,
     ProviderStateReceived,
+    SearchReported,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
     ToolArgsDelta,
 )
 from tui.domain.thinking import ThinkingForm
+from tui.wires.anthropic.web_search import citations_of, is_search, search_of
 from tui.wires.json_text import Json, NotJSON, child, dumps, loads, text
 
 KINDS: dict[str, BlockKind] = {
@@ -43,8 +46,10 @@ CARRIERS: dict[BlockKind, tuple[str, EventMaker | None]] = {
     "thinking": ("thinking", ThinkingDelta),
     "tool_call": ("partial_json", ToolArgsDelta),
     "opaque": ("partial_json", None),
+    "search": ("partial_json", None),
 }
-"""Per block kind: the delta field with its text, and the event made from it. Opaque blocks give no delta events."""
+"""Per block kind: the delta field with its text, and the event made from it; opaque blocks and searches give none."""
+_WITH_JSON = frozenset({"tool_call", "opaque", "search"})
 
 
 @dataclass(slots=True)
@@ -67,12 +72,18 @@ class OpenBlock:
 def open_block(index: int, kind: BlockKind, raw: Json) -> OpenBlock:
     """Return a new block of this kind."""
     carrier, delta = CARRIERS.get(kind, ("", None))
-    return OpenBlock(index, kind, raw, carrier, delta, [] if kind in ("tool_call", "opaque") else None)
+    return OpenBlock(index, kind, raw, carrier, delta, [] if kind in _WITH_JSON else None)
+
+
+def kind_of(item: Json) -> BlockKind:
+    """Return the kind of block for an item of the content."""
+    return "search" if is_search(item) else KINDS.get(text(item, "type"), "opaque")
 
 
 def start_events(block: OpenBlock) -> list[StreamEvent]:
     """Return the events of the block's start, including text that the start event already contains."""
-    return OPENERS.get(text(block.raw, "type"), _open_opaque)(block)
+    opener = _open_search if block.kind == "search" else OPENERS.get(text(block.raw, "type"), _open_opaque)
+    return opener(block)
 
 
 def delta_events(block: OpenBlock, delta: Json) -> list[StreamEvent]:
@@ -87,7 +98,7 @@ def delta_events(block: OpenBlock, delta: Json) -> list[StreamEvent]:
         return [ProviderStateReceived(block.index, ProviderState(signature=block.signature))] if block.signature else []
     if name == "citations_delta" and block.kind == "text":
         block.citations.append(delta.get("citation"))
-    elif block.kind == "opaque":
+    elif block.kind in ("opaque", "search"):
         for key, value in delta.items():
             if key != "type" and isinstance(value, str):
                 block.extra[key] = block.extra.get(key, "") + value
@@ -100,10 +111,18 @@ def stop_events(block: OpenBlock, *, empty_signatures: bool) -> list[StreamEvent
     if block.kind == "tool_call":
         return _close_call(block)
     if block.kind == "opaque":
-        return [ProviderStateReceived(index, ProviderState(raw=_opaque_item(block))), BlockFinished(index)]
+        return [ProviderStateReceived(index, ProviderState(raw=dumps(_whole_item(block)))), BlockFinished(index)]
+    if block.kind == "search":
+        item = _whole_item(block)
+        return [
+            SearchReported(index, search_of(item)),
+            ProviderStateReceived(index, ProviderState(raw=dumps(item))),
+            BlockFinished(index),
+        ]
     if block.citations:
         return [
             ProviderStateReceived(index, ProviderState(raw=dumps({"citations": block.citations}))),
+            CitationsReceived(index, citations_of(block.citations)),
             BlockFinished(index),
         ]
     if empty_signatures and not block.signature and text(block.raw, "type") == "thinking":
@@ -126,11 +145,12 @@ def _close_call(block: OpenBlock) -> list[StreamEvent]:
 
 def _open_text(block: OpenBlock) -> list[StreamEvent]:
     events: list[StreamEvent] = [BlockStarted(block.index, "text")]
-    if content := text(block.raw, "text"):
-        events.append(TextDelta(block.index, content))
     citations = block.raw.get("citations")
     if isinstance(citations, list):
         block.citations.extend(citations)
+        events.append(CitationsReceived(block.index, ()))
+    if content := text(block.raw, "text"):
+        events.append(TextDelta(block.index, content))
     return events
 
 
@@ -162,6 +182,13 @@ def _open_call(block: OpenBlock) -> list[StreamEvent]:
     return events
 
 
+def _open_search(block: OpenBlock) -> list[StreamEvent]:
+    return [
+        BlockStarted(block.index, "search", name=text(block.raw, "type")),
+        SearchReported(block.index, search_of(block.raw)),
+    ]
+
+
 def _open_opaque(block: OpenBlock) -> list[StreamEvent]:
     label = text(block.raw, "type")
     events: list[StreamEvent] = [BlockStarted(block.index, "opaque", name=label)]
@@ -181,8 +208,8 @@ OPENERS: dict[str, Callable[[OpenBlock], list[StreamEvent]]] = {
 }
 
 
-def _opaque_item(block: OpenBlock) -> str:
-    """Return the complete item as JSON, assembled from its start and its deltas."""
+def _whole_item(block: OpenBlock) -> dict[str, object]:
+    """Return the complete item, assembled from its start and its deltas."""
     item = dict(block.raw)
     for key, piece in block.extra.items():
         before = item.get(key)
@@ -193,4 +220,4 @@ def _opaque_item(block: OpenBlock) -> str:
             item["input"] = loads(arguments)
         except NotJSON:
             item["input"] = {}
-    return dumps(item)
+    return item

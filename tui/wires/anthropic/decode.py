@@ -24,9 +24,9 @@ from tui.domain.stream import (
 from tui.domain.usage import Usage
 from tui.wires.anthropic.blocks import (
     KIND_OF_DELTA,
-    KINDS,
     OpenBlock,
     delta_events,
+    kind_of,
     open_block,
     start_events,
     stop_events,
@@ -168,7 +168,7 @@ class AnthropicDecoder:
         if not isinstance(position, int) or not name:
             return NOTHING
         events: list[StreamEvent] = list(self._on_block_stop(event))
-        events += start_events(self._open_block(position, KINDS.get(name, "opaque"), raw))
+        events += start_events(self._open_block(position, kind_of(raw), raw))
         return events
 
     def _on_block_delta(self, event: Json) -> Sequence[StreamEvent]:
@@ -274,6 +274,7 @@ def _usage(raw: Json) -> Usage:
         output=output,
         thinking=whole(raw, "output_tokens_details", "thinking_tokens"),
         total=None if sent is None or output is None else sent + output,
+        searches=whole(raw, "server_tool_use", "web_search_requests") or None,
         cost=dollars(raw, "cost"),
     )
 

@@ -19,11 +19,13 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
+    CitationsReceived,
     Finish,
     ImageData,
     ProviderStateReceived,
     ResponseFinished,
     ResponseStarted,
+    SearchReported,
     Stop,
     StreamEvent,
     TextDelta,
@@ -33,8 +35,10 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.domain.web_search import WebSearch
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import reported_error
+from tui.wires.gemini.web_search import METADATA, charged_queries, citations_of, grounding_of, is_search, search_of
 from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, text, whole
 from tui.wires.wire import Frame
 
@@ -122,7 +126,7 @@ FINISHES = {
 }
 
 
-def usage_of(raw: Json) -> Usage:
+def usage_of(raw: Json, searches: int | None = None) -> Usage:
     """Return inclusive totals: Google counts thinking and tool prompts apart from answer and prompt."""
     prompt = whole(raw, "promptTokenCount")
     tool_prompt = whole(raw, "toolUsePromptTokenCount")
@@ -136,6 +140,7 @@ def usage_of(raw: Json) -> Usage:
         output=output,
         thinking=thinking,
         total=whole(raw, "totalTokenCount") if sent is None or output is None else sent + output,
+        searches=searches,
     )
 
 
@@ -167,6 +172,11 @@ class GeminiDecoder:
         self._arguments: dict[str, object] = {}
         self._call_ids: set[str] = set()
         self._last_label = ""
+        self._texts: list[int] = []
+        """Indexes of the blocks of text."""
+        self._searches: list[WebSearch] = []
+        self._grounding: dict[str, object] = {}
+        """The metadata about searches; later chunks repeat or complete it."""
         self._stop = Stop(Finish.OTHER)
         self._bad_frame: NotJSON | None = None
 
@@ -183,6 +193,7 @@ class GeminiDecoder:
             piece_text = part["text"]
             usage = chunk["usageMetadata"]
             alone = len(part) == self._usual_fields and "finishReason" not in candidate and "error" not in chunk
+            alone = alone and METADATA not in candidate
             if not alone or not all(usage.values()):
                 return self._feed_any(frame)
             thinks = self._open_thinks and part["thought"] is True
@@ -218,6 +229,8 @@ class GeminiDecoder:
         if not self.complete:
             raise self._bad_frame or ProviderError(ErrorKind.TRUNCATED, "The stream ended before the answer did")
         events = self._close_text()
+        if self._grounding:
+            self._on_grounding(events)
         events += self._report_usage()
         stop = self._stop
         if stop.finish is Finish.STOP and self._call_ids:
@@ -268,6 +281,8 @@ class GeminiDecoder:
                     self._on_part(part, events)
         if self.complete and len(events) > before:
             self.complete = False
+        if metadata := child(candidate, METADATA):
+            self._grounding.update((key, value) for key, value in metadata.items() if value)
         reason = candidate.get("finishReason")
         if isinstance(reason, str) and reason:
             self._on_finish_reason(reason, candidate)
@@ -314,6 +329,8 @@ class GeminiDecoder:
             self._on_call(child(part, label), signature, events)
         elif label in ("inlineData", "fileData") and _is_picture(part, label):
             self._on_picture(child(part, label), signature, events)
+        elif is_search(part, label):
+            self._on_search(search_of(part, label), label, ProviderState(raw=dumps(part)), events)
         elif label:
             index = self._new_index()
             events += (
@@ -351,6 +368,25 @@ class GeminiDecoder:
             return
         self._open_call = None
         events += (ToolArgsDelta(index, dumps(self._arguments)), BlockFinished(index))
+
+    def _on_search(self, search: WebSearch, label: str, state: ProviderState, events: list[StreamEvent]) -> None:
+        self._searches.append(search)
+        index = self._new_index()
+        events += (
+            BlockStarted(index, "search", name=label),
+            SearchReported(index, search),
+            ProviderStateReceived(index, state),
+            BlockFinished(index),
+        )
+
+    def _on_grounding(self, events: list[StreamEvent]) -> None:
+        """Add the searches of the response and the sources of its text, which are known at its end."""
+        grounding = grounding_of(self._grounding)
+        known = {query for search in self._searches for query in search.queries}
+        if not known.issuperset(grounding.queries):
+            self._on_search(grounding, METADATA, ProviderState(raw=dumps({METADATA: self._grounding})), events)
+        if cited := citations_of(self._grounding):
+            events += [CitationsReceived(index, cited, in_bytes=True) for index in self._texts]
 
     def _on_picture(self, picture: Json, signature: str | None, events: list[StreamEvent]) -> None:
         index = self._new_index()
@@ -398,6 +434,8 @@ class GeminiDecoder:
         index = self._open_index = self._new_index()
         self._open_thinks = thinks
         self._last_label = "text"
+        if not thinks:
+            self._texts.append(index)
         events.append(
             BlockStarted(index, "thinking", form=ThinkingForm.SUMMARY) if thinks else BlockStarted(index, "text")
         )
@@ -412,7 +450,7 @@ class GeminiDecoder:
         return [BlockFinished(index)]
 
     def _report_usage(self) -> list[StreamEvent]:
-        usage = usage_of(self._usage)
+        usage = usage_of(self._usage, charged_queries(self._searches))
         if usage in (self._usage_reported, Usage()):
             return []
         self._usage_reported = usage

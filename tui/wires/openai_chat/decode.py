@@ -23,6 +23,7 @@ from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import reported_error
 from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dollars, loads, text, whole
 from tui.wires.openai_chat.message import ChatMessage
+from tui.wires.openai_chat.web_search import LISTS, charged_searches
 from tui.wires.wire import Frame
 
 LOG = logging.getLogger(__name__)
@@ -126,6 +127,7 @@ def inclusive_usage(usage: Json) -> Usage:
         output=output,
         thinking=thinking,
         total=total,
+        searches=charged_searches(usage),
         cost=_cost(usage),
     )
 
@@ -260,6 +262,8 @@ class ChatDecoder:
             # OpenRouter sends the usage in the chunk with the error; the error is raised with the next frame.
             self._failure, self.usage_raw = failure, usage
             return [*events, UsageReported(inclusive_usage(usage))]
+        if not chunk.keys().isdisjoint(LISTS):
+            self._message.sources.listed(chunk)
         for choice in choices:
             if choice.get("index") in (None, 0, "0"):
                 self._on_choice(choice, events)

@@ -14,6 +14,7 @@ from tui.domain.stream import (
     BlockFinished,
     BlockKind,
     BlockStarted,
+    CitationsReceived,
     ImageData,
     ProviderStateReceived,
     StreamEvent,
@@ -24,6 +25,7 @@ from tui.domain.thinking import ThinkingForm
 from tui.wires.json_text import Json, child, children, dumps, text
 from tui.wires.openai_chat.reasoning_details import ReasoningDetails, is_summary
 from tui.wires.openai_chat.tool_calls import OF_MESSAGE, STATE_KEYS, ToolCalls
+from tui.wires.openai_chat.web_search import AnswerSources
 
 TAGS = {
     "<think>": "</think>",
@@ -221,7 +223,7 @@ class BlockWriter:
             self._open = None
 
 
-RARE = frozenset({"function_call", "reasoning_opaque", "refusal", "images", *STATE_KEYS})
+RARE = frozenset({"annotations", "function_call", "reasoning_opaque", "refusal", "images", *STATE_KEYS})
 """Delta fields that the fast path does not read."""
 SHAPES_KEPT = 64
 """Delta shapes stored for the fast path. With more shapes, decoding is slower but correct."""
@@ -251,6 +253,7 @@ class ChatMessage(BlockWriter):
         """Opaque fields of the message itself (Google's compatible endpoint signs the message)."""
         self._details = ReasoningDetails()
         self._calls = ToolCalls(self._next_block)
+        self.sources = AnswerSources()
         self._shapes: dict[tuple[str, ...], Shape] = {}
 
     @property
@@ -360,6 +363,7 @@ class ChatMessage(BlockWriter):
             self._close(events)
             (self._calls.on_whole if whole else self._calls.on_deltas)(calls, events)
         self._state.update({key: delta[key] for key in STATE_KEYS if delta.get(key)})
+        self.sources.annotated(children(delta, "annotations"))
         for image in children(delta, "images"):
             self._flush_tags(events)
             self._picture(text(image, "image_url", "url"), events)
@@ -406,6 +410,8 @@ class ChatMessage(BlockWriter):
         self._add_thinking_state(events)
         if self._state and self._last_text is not None:
             events.append(ProviderStateReceived(self._last_text, ProviderState(raw=dumps({OF_MESSAGE: self._state}))))
+        if self._last_text is not None and (cited := self.sources.citations):
+            events.append(CitationsReceived(self._last_text, cited))
 
     def end_calls(self, events: list[StreamEvent], *, cut: bool) -> None:
         """Finish the calls; if the output limit ``cut`` the response, the last call stays unfinished."""

@@ -40,9 +40,11 @@ from tui.wires.openai_responses.items import (
     MessagePart,
     OpenPart,
     ReasoningItem,
+    SearchItem,
     new_item,
     with_output_index,
 )
+from tui.wires.openai_responses.web_search import charged_searches
 from tui.wires.wire import Frame
 
 NOTHING: tuple[StreamEvent, ...] = ()
@@ -267,7 +269,7 @@ INCOMPLETE = {
 ENDINGS = frozenset({"completed", "incomplete", "failed", "cancelled"})
 
 
-def inclusive_usage(raw: Json) -> Usage:
+def inclusive_usage(raw: Json, searches: int | None = None) -> Usage:
     """Return inclusive totals. If more tokens were cached than sent, the server counts them separately (xAI)."""
     sent, output = whole(raw, "input_tokens"), whole(raw, "output_tokens")
     cached = whole(raw, "input_tokens_details", "cached_tokens")
@@ -284,8 +286,18 @@ def inclusive_usage(raw: Json) -> Usage:
         output=output,
         thinking=whole(raw, "output_tokens_details", "reasoning_tokens"),
         total=total,
-        cost=dollars(raw, "cost"),
+        searches=searches,
+        cost=_cost(raw),
     )
+
+
+TICKS = 1e10
+"""Ticks of a dollar, in which xAI reports what a response costs, its searches included."""
+
+
+def _cost(raw: Json) -> float | None:
+    ticks = whole(raw, "cost_in_usd_ticks")
+    return dollars(raw, "cost") if ticks is None else dollars({"cost": ticks / TICKS}, "cost")
 
 
 def ending(response: Json, status: str, items: Collection[Item]) -> Stop:
@@ -387,7 +399,8 @@ class ResponsesDecoder:
         usage = child(response, "usage")
         if usage:
             self.usage_raw = usage
-            events.append(UsageReported(inclusive_usage(usage)))
+            searches = [item.done for item in self._output.items if isinstance(item, SearchItem) and item.done]
+            events.append(UsageReported(inclusive_usage(usage, charged_searches(searches, usage))))
         self._output.stop_writing()
         self.complete = True
         events.append(ResponseFinished(ending(response, status, self._output.items)))

@@ -21,6 +21,7 @@ from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState
 from tui.wires.cache_marks import cache_options
 from tui.wires.json_text import NotJSON, loads, merge_fields
+from tui.wires.openai_responses.items import ANNOTATIONS
 from tui.wires.wire import EncodedRequest
 
 LEAST_OUTPUT = 16
@@ -210,6 +211,7 @@ def _message(block: TextBlock, identity: str | None) -> Item:
     The specification allows a message without ``type``, but compatible servers require it.
     """
     extra = _raw(block.provider_state.raw) if block.provider_state else {}
+    extra.pop(ANNOTATIONS, None)
     if identity is None:
         phase = {"phase": extra["phase"]} if extra.get("phase") else {}
         return {"type": "message", "role": "assistant", "content": block.text, **phase}
@@ -221,7 +223,8 @@ def _message(block: TextBlock, identity: str | None) -> Item:
 def _output_part(block: TextBlock) -> Item:
     if block.refusal:
         return {"type": "refusal", "refusal": block.text}
-    return {"type": "output_text", "text": block.text, "annotations": []}
+    annotations = _raw(block.provider_state.raw).get(ANNOTATIONS) if block.provider_state else None
+    return {"type": "output_text", "text": block.text, "annotations": annotations or []}
 
 
 def _id(provider_state: ProviderState | None, quirks: Quirks) -> str | None:

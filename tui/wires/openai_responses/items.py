@@ -11,7 +11,9 @@ from tui.domain.stream import (
     BlockKind,
     BlockNamed,
     BlockStarted,
+    CitationsReceived,
     ProviderStateReceived,
+    SearchReported,
     StreamEvent,
     TextDelta,
     ThinkingBreak,
@@ -20,10 +22,13 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.wires.json_text import Json, children, dumps, maybe_text, text
+from tui.wires.openai_responses.web_search import CALL, citations_of, search_of
 
 NewIndex = Callable[[], int]
 MODELLED_OF_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
 MODELLED_OF_MESSAGE = frozenset({"type", "id", "role", "content"})
+ANNOTATIONS = "annotations"
+"""In the state of a part of a message: its annotations as received."""
 
 
 class Contradiction(Exception):
@@ -79,6 +84,23 @@ class Item:
         assert self.index is not None
         self.done = item
         return [*events, ProviderStateReceived(self.index, ProviderState(raw=dumps(item))), BlockFinished(self.index)]
+
+
+class SearchItem(Item):
+    """A web search that the server ran."""
+
+    kind: BlockKind = "search"
+
+    def start(self, item: Json) -> list[StreamEvent]:
+        """Open the search with what is known of it."""
+        events = super().start(item)
+        return [*events, SearchReported(self.index, search_of(item))] if events and self.index is not None else events
+
+    def settle(self, item: Json) -> list[StreamEvent]:
+        """Return what the finished item says, and the item, which must be sent back unchanged."""
+        opened = self.start(item)
+        assert self.index is not None
+        return [*opened, SearchReported(self.index, search_of(item)), *super().settle(item)]
 
 
 class ReasoningItem(Item):
@@ -201,24 +223,27 @@ class MessageItem(Item):
                 key_of_part = position if position not in self.parts else ("finished", position)
             unmatched.pop(key_of_part, None)
             part, opened = self.part(key_of_part, "refusal" if refusal else "text")
+            part.annotations = children(raw, "annotations")
             events += opened
             events += part.complete(final)
         if added and any(part.pieces for part in unmatched.values()):
             raise Contradiction
         self.done = item
-        provider_state = self._provider_state(item)
         for part in self.parts.values():
-            events += (
-                [ProviderStateReceived(part.index, provider_state), BlockFinished(part.index)]
-                if provider_state
-                else [BlockFinished(part.index)]
-            )
+            provider_state = self._provider_state(item, part.annotations)
+            if provider_state is not None:
+                events.append(ProviderStateReceived(part.index, provider_state))
+            if part.annotations:
+                events.append(CitationsReceived(part.index, citations_of(part.annotations)))
+            events.append(BlockFinished(part.index))
         return events
 
-    def _provider_state(self, item: Json) -> ProviderState | None:
+    def _provider_state(self, item: Json, annotations: Sequence[Json]) -> ProviderState | None:
         extra = {key: item[key] for key in item if key not in MODELLED_OF_MESSAGE and item[key] is not None}
         if extra.get("status") == "completed":
             del extra["status"]
+        if annotations:
+            extra[ANNOTATIONS] = annotations
         identity = maybe_text(item, "id") or None
         return ProviderState(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
 
@@ -240,12 +265,13 @@ def _streamed_position(final: str, position: int, parts: Mapping[object, Message
 class MessagePart:
     """A content part while it is streamed."""
 
-    __slots__ = ("index", "kind", "pieces")
+    __slots__ = ("annotations", "index", "kind", "pieces")
 
     def __init__(self, index: int, kind: BlockKind) -> None:
         self.index = index
         self.kind = kind
         self.pieces: list[str] = []
+        self.annotations: Sequence[Json] = ()
 
     def complete(self, final: str) -> list[StreamEvent]:
         """Return the rest of the text. Raises Contradiction."""
@@ -335,6 +361,7 @@ ITEMS: dict[str, type[Item]] = {
     "message": MessageItem,
     "function_call": CallItem,
     "custom_tool_call": CustomCallItem,
+    CALL: SearchItem,
 }
 
 
