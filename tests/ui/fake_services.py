@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
+from tests.ui.fake_servers import FakeServers
 from tui.app.background_sessions import News, activity_of, next_to_see
 from tui.app.branches import Branches
 from tui.app.models import ModelService
@@ -459,6 +460,7 @@ class FakeServices(AppServices):
         self.settings: FakeSettings = FakeSettings(self.chat, self.values)
         self.keys: FakeKeys = FakeKeys()
         self.tools: FakeTools = FakeTools()
+        self.servers: FakeServers = FakeServers()
         self.drafts: FakeDrafts = FakeDrafts()
         self.library: FakeLibrary = FakeLibrary(self.now)
         self.branches: FakeBranches = FakeBranches()

@@ -1,0 +1,27 @@
+"""MCP servers of the fake services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tui.app.server_offers import ResourceRow, ServerOffers
+from tui.domain.listing import ServerPrompt
+
+
+class FakeServers(ServerOffers):
+    """No server offers anything."""
+
+    def __init__(self) -> None:
+        pass
+
+    def follow(self, heard: Callable[[], None] | None) -> None:
+        pass
+
+    def prompts(self) -> Sequence[ServerPrompt]:
+        return ()
+
+    def is_resource(self, name: str) -> bool:
+        return False
+
+    def matching(self, start: str) -> Sequence[ResourceRow]:
+        return ()
