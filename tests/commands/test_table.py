@@ -135,7 +135,7 @@ def test_keys_fixed_elsewhere_are_free_in_the_transcript() -> None:
         ('"chat.retry" = "esc"', "`esc` cannot be bound: it belongs to `composer.escape`"),
         ('"view.sidebar" = "ctrl+z"', "`ctrl+z` cannot be bound: it suspends the program"),
         ('"chat.retry" = "n"', "`n` cannot be bound: it goes to the next match"),
-        ('"chat.retry" = "/"', "`/` cannot be bound: it begins a command"),
+        ('"chat.retry" = "n"', "`n` cannot be bound: it goes to the next match, or sends a retry now"),
         ('"view', "keys.toml"),
     ],
 )

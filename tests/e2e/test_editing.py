@@ -60,7 +60,7 @@ def test_an_edit_is_announced_dims_what_it_leaves_behind_and_replaces_its_turn(t
         for prompt, answer in (("alpha?", "Answer A."), ("beta?", "Answer B."), ("gamma?", "Answer C.")):
             exchange(terminal, model, prompt, answer)
         bright = colour_of(terminal, "Answer B.")
-        terminal.type("\x1b[1;3A" * 5)  # alt+up: from the last block to the second prompt
+        terminal.type("\x1b[1;3A" * 4)  # alt+up: from the last block to the second prompt
         terminal.type("e")
         terminal.wait_for("editing turn 2 of 3 · 1 later turn moves to a branch · esc cancels")
         assert colour_of(terminal, "Answer A.") == bright

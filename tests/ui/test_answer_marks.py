@@ -351,7 +351,7 @@ async def test_the_right_arrow_shows_the_rest_of_a_wide_table() -> None:
     async with on_stage(scenes.turn("q", WIDE), size=(80, 30)) as (app, _, pilot):
         assert "column 8" not in screen_text(app)
         app.chat.transcript.focus()
-        await pilot.press("k", *["right"] * 6)
+        await pilot.press(*["right"] * 6)
         await until(pilot, lambda: "column 8" in screen_text(app))
         heads = position_of(app, "column 8")
         assert position_of(app, "v" * 9 + " 1")[0] == heads[0]

@@ -108,13 +108,6 @@ async def test_what_was_found_is_stepped_through_after_the_find_bar_closed() -> 
         assert len({repr(place) for place in seen}) == len(seen)
 
 
-async def test_a_slash_in_the_transcript_begins_a_command() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
-        app.chat.transcript.focus()
-        await pilot.press("slash")
-        await until(pilot, lambda: app.chat.composer.has_focus and app.chat.composer.text == "/")
-
-
 async def test_the_screen_draws_no_lines_for_those_who_listen_to_it() -> None:
     values: dict[str, object] = {"ui.plain": True, "ui.sidebar": "shown"}
     async with on_stage(*scenes.CONVERSATION, size=(120, 30), values=values) as (app, _, pilot):

@@ -118,7 +118,7 @@ async def test_what_the_users_file_changes_is_changed() -> None:
         await pilot.press("ctrl+b", "ctrl+s")
         assert not app.chat.sidebar.display
         assert app.screen is app.chat
-        await pilot.press(*["alt+up"] * 6, "z")
+        await pilot.press(*["alt+up"] * 4, "z")
         await until(pilot, lambda: "Look first." in screen_text(app) and "▾ Thought" in screen_text(app))
 
 

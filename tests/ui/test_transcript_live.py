@@ -159,7 +159,7 @@ async def test_a_tool_call_says_what_it_does_how_it_went_and_opens() -> None:
         result = ToolResultBlock(call_id="c1", name="grep", content=(TextBlock(text="drake.py:4"),))
         services.chat.publish(ToolFinished("live", "c1", result, 0.4))
         await shows(pilot, app, "● grep  class Drake  0.4 s")
-        await pilot.press("alt+up", "alt+up", "space")
+        await pilot.press("alt+up", "space")
         await until(pilot, lambda: "drake.py:4" in seen(app) and '"pattern"' in seen(app))
 
 

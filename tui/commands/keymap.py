@@ -31,9 +31,8 @@ INDISTINCT = {
 WITHOUT_COMMAND = {"ctrl+z": "suspends the program", "ctrl+underscore": "undoes typing"}
 """Keys with a fixed meaning that is no command."""
 WITHOUT_COMMAND_IN_TRANSCRIPT = {
-    "n": "goes to the next match",
+    "n": "goes to the next match, or sends a retry now",
     "N": "goes to the previous match",
-    "slash": "begins a command",
 }
 
 
@@ -152,6 +151,8 @@ SHOWN = {
     "down": "↓",
     "left": "←",
     "right": "→",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
 }
 
 

@@ -63,6 +63,8 @@ class Copy(StrEnum):
     ALL = "all"
 
 
+Jump = Literal["first", "last", "previous_prompt", "next_prompt"]
+"""Where the cursor of the conversation can be sent."""
 Step = Literal["page_up", "page_down", "half_up", "half_down", "up", "down", "end", "home"]
 """Distances to scroll the transcript."""
 
@@ -101,6 +103,7 @@ class Screen:
     scroll: Callable[[Step], None]
     move_cursor: Callable[[int], None]
     """Move the cursor by blocks."""
+    jump: Callable[[Jump], None]
     shift_code: Callable[[int], None]
     """Scroll the code under the cursor sideways; 0 toggles wrapping."""
     reread_prompts: Callable[[], Awaitable[None]]

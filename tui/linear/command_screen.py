@@ -36,6 +36,7 @@ def command_screen(app: LinearApp) -> Screen:
         edit_turn=parts.edit_turn,
         scroll=lambda _: _not_here("The terminal scrolls"),
         move_cursor=lambda _: _not_here("There is no cursor in the conversation"),
+        jump=lambda _: _not_here("There is no cursor in the conversation"),
         shift_code=lambda _: _not_here("Code is not cut"),
         reread_prompts=parts.reread_prompts,
         start=app.work.do_at_once,

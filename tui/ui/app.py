@@ -141,7 +141,6 @@ class PonderApp(HookedApp[int]):
             [
                 *bindings_for(registry, self.keymap, CommandScope.TRANSCRIPT),
                 Binding("n", "app.step_find(1)", "next found", show=False),
-                Binding("slash", "app.begin_command", "command", show=False),
                 Binding("N", "app.step_find(-1)", "previous found", show=False),
             ],
         )
@@ -214,12 +213,6 @@ class PonderApp(HookedApp[int]):
             await self.ui_services.retry_now()
         else:
             self.finding.step(step)
-
-    def action_begin_command(self) -> None:
-        """Start a slash command from anywhere; in the transcript other letters are its own keys."""
-        composer = self.chat.composer
-        composer.focus()
-        composer.insert("/" if not composer.text else "")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable commands while a sheet is open, because it has its own keys; shift+tab follows `ui.levelKey`."""

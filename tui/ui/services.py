@@ -37,6 +37,7 @@ from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build_sections import Showing
 from tui.ui.transcript.code_display import shift_code, toggle_source
+from tui.ui.transcript.stops import jump
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
@@ -246,8 +247,12 @@ def command_screen(app: PonderApp) -> Screen:
     parts = ScreenParts(app)
 
     def move_cursor(step: int) -> None:
-        app.chat.transcript.focus()
-        app.chat.transcript.move_cursor(step)
+        had_focus = app.chat.focused is app.chat.transcript
+        app.chat.set_focus(app.chat.transcript)  # at once: more keys may be on their way
+        if had_focus:
+            app.chat.transcript.move_cursor(step)
+        else:
+            app.chat.transcript.place_cursor()
 
     return Screen(
         toast=app.say,
@@ -265,6 +270,7 @@ def command_screen(app: PonderApp) -> Screen:
         edit_turn=parts.edit_turn,
         scroll=parts.scroll,
         move_cursor=move_cursor,
+        jump=lambda place: jump(app.chat.transcript, place),
         shift_code=lambda columns: shift_code(app.chat.transcript, columns),
         reread_prompts=lambda: app.ui_services.reread_prompts(),
         start=parts.start,

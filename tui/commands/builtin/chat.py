@@ -424,4 +424,14 @@ COMMANDS = (
         argument=Argument(usage="[TEXT]"),
         example="/find Drake",
     ),
+    Command(
+        id="chat.find_here",
+        title="Find from the conversation",
+        help="Search this conversation.",
+        group=Group.VIEW,
+        run=_find,
+        keys=("slash",),
+        scope=CommandScope.TRANSCRIPT,
+        palette=False,
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.commands.registry import Command, CommandContext, CommandScope, Group, Run, Step, View
+from tui.commands.registry import Command, CommandContext, CommandScope, Group, Jump, Run, Step, View
 
 
 async def _palette(context: CommandContext, _: str) -> None:
@@ -52,6 +52,13 @@ def _scroll(step: Step) -> Run:
 def _cursor(step: int) -> Run:
     async def run(context: CommandContext, _: str) -> None:
         context.screen.move_cursor(step)
+
+    return run
+
+
+def _jump(jump: Jump) -> Run:
+    async def run(context: CommandContext, _: str) -> None:
+        context.screen.jump(jump)
 
     return run
 
@@ -199,6 +206,26 @@ COMMANDS = (
     _move("code.left", "Code to the left", ("left",), _shift(-8), CommandScope.TRANSCRIPT),
     _move("code.right", "Code to the right", ("right",), _shift(8), CommandScope.TRANSCRIPT),
     _move("cursor.previous", "Previous block", ("k",), _cursor(-1), CommandScope.TRANSCRIPT),
+    _move("cursor.first", "First block", ("g",), _jump("first"), CommandScope.TRANSCRIPT),
+    _move("cursor.last", "Last block", ("G",), _jump("last"), CommandScope.TRANSCRIPT),
+    _move(
+        "cursor.previous_prompt",
+        "Previous prompt",
+        ("left_curly_bracket",),
+        _jump("previous_prompt"),
+        CommandScope.TRANSCRIPT,
+    ),
+    _move("cursor.next_prompt", "Next prompt", ("right_curly_bracket",), _jump("next_prompt"), CommandScope.TRANSCRIPT),
+    Command(
+        id="program.help_here",
+        title="Help from the conversation",
+        help="Open help from the conversation.",
+        group=Group.PROGRAM,
+        run=_help,
+        keys=("question_mark",),
+        scope=CommandScope.TRANSCRIPT,
+        palette=False,
+    ),
     Command(
         id="program.help",
         slash="help",

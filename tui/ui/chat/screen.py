@@ -418,6 +418,8 @@ class ChatScreen(Screen[None]):
             self._keys.show_scope(CommandScope.ANYWHERE)
         else:
             self._keys.show_scope(CommandScope.TRANSCRIPT if event.widget is self.transcript else CommandScope.COMPOSER)
+        if event.widget is self.transcript:
+            self.transcript.place_cursor()
 
     @on(Transcript.FollowChanged)
     def _follow_changed(self, event: Transcript.FollowChanged) -> None:

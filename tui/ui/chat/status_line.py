@@ -298,7 +298,7 @@ class FollowLine(Static):
         self._composer.focus()
 
 
-MOST = 7
+MOST = 8
 ORDER = ("send", "newline", "stop", "answer now", "model", "palette", "help", "sessions", "thinking")
 """The keys a newcomer needs first come first: a narrow screen cuts from the end."""
 
@@ -319,7 +319,10 @@ def footer_keys(
     return [(key, word) for _, key, word in sorted(rows)]
 
 
-TRANSCRIPT_KEYS = (("space", "fold"), ("j/k", "move"), ("y", "copy"), ("r", "retry"), ("e", "edit"), ("f", "fork"))
+TRANSCRIPT_KEYS = (
+    *(("space", "fold"), ("j/k", "move"), ("y", "copy"), ("r", "retry"), ("e", "edit")),
+    *(("/", "find"), ("?", "help")),
+)
 
 SIDEBAR_KEYS = (("↑↓", "move"), ("enter", "select"), ("tab", "thinking"), ("16k", "budget"), ("*", "favourite"))
 

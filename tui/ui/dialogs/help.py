@@ -25,8 +25,8 @@ PLACES = {
 FOCUSED = {
     CommandScope.COMPOSER: "The composer: write here. Enter sends, / starts a command, @ attaches a file, "
     "↑ brings back earlier prompts.",
-    CommandScope.TRANSCRIPT: "The conversation: j and k move from block to block, space opens thinking and tool calls, "
-    "letters act on the turn under the cursor.",
+    CommandScope.TRANSCRIPT: "The conversation: j and k move from block to block, { and } from prompt to prompt, space "
+    "opens thinking and tool calls, / searches, letters act on the turn under the cursor.",
     CommandScope.ANYWHERE: "The sidebar: type to filter models, enter selects one, tab moves to thinking, "
     "digits enter a budget.",
 }

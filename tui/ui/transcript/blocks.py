@@ -35,6 +35,8 @@ class Renderable:
 
     background: ClassVar[str] = ""
     is_markdown: ClassVar[bool] = False
+    is_stop: ClassVar[bool] = True
+    """Whether the cursor stops at it."""
     space: int = 0
     """Empty lines above it."""
     as_source: bool = False
@@ -199,6 +201,8 @@ class Prompt(Renderable):
 
 class Caption(Renderable):
     """Fixed lines: model, cost, or a notice."""
+
+    is_stop = False
 
     def __init__(self, *runs: Run, space: int = 0) -> None:
         self._runs = list(runs)

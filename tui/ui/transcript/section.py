@@ -290,6 +290,10 @@ class Section:
         """The first line of a block."""
         return self._starts[block] if block < len(self._starts) else 0
 
+    def rows_of(self, block: int) -> int:
+        """The lines of a block, as last laid out."""
+        return self._ends[block] - self._starts[block] if block < len(self._starts) else 0
+
     def line(self, number: int) -> tuple[Line, str, int | None]:
         """A line without margin, the kind of its background, and its block."""
         found = self.block_at(number)

@@ -22,15 +22,11 @@ from tui.ui.transcript.branch_mark import STEPS
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.copied_text import CopiedText
 from tui.ui.transcript.row_painter import RowPainter
-from tui.ui.transcript.section import MARGIN, Presence, Section, Speaker
+from tui.ui.transcript.section import MARGIN, Section, Speaker
+from tui.ui.transcript.stops import next_stop, visible_cursor
 
 if TYPE_CHECKING:
     from tui.ui.transcript.visible_code import CodeToCopy
-
-
-def selectable_blocks(section: Section) -> int:
-    """Blocks that the cursor can select."""
-    return 0 if section.presence is Presence.HIDDEN else len(section.blocks)
 
 
 class Transcript(ScrollView, can_focus=True):
@@ -78,7 +74,8 @@ class Transcript(ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.column = Column()
         self._rows = RowPainter(self.column, theme_styles)
-        self._cursor: tuple[int, int] | None = None
+        self.place: tuple[int, int] | None = None
+        """The cursor: indexes of a section and of one of its blocks."""
         self._moving = False
         self._left_at = 0
         self._to_copy: CodeToCopy | None = None
@@ -94,7 +91,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def replace_all(self, sections: Iterable[Section]) -> None:
         """Show another conversation (or another branch), from its end."""
-        self._cursor = None
+        self.place = None
         self.column.replace_all(sections)
         self.settle()
         self.refresh()
@@ -105,7 +102,7 @@ class Transcript(ScrollView, can_focus=True):
         self.column.rearrange(sections)
         key = cursor[0].key if cursor is not None else ""
         index = next((index for index, section in enumerate(self.column.sections) if section.key == key), None)
-        self._cursor = (index, cursor[1]) if index is not None and cursor is not None else None
+        self.place = (index, cursor[1]) if index is not None and cursor is not None else None
         self._rows.forget_rows()
         self.settle()
         if not self.column.following:
@@ -151,6 +148,15 @@ class Transcript(ScrollView, can_focus=True):
                 self.scroll_y = self.column.top
         finally:
             self._moving = False
+        if self.has_focus:
+            self.place_cursor()
+
+    def place_cursor(self, *, anew: bool = False) -> None:
+        """Put the cursor on something visible, without scrolling: keys act on what it marks. ``anew``: the last."""
+        cursor = visible_cursor(self.column, None if anew else self.place)
+        if cursor != self.place:
+            self.place = cursor
+            self.refresh()
 
     def follow(self) -> None:
         """Scroll to the end and follow it."""
@@ -216,7 +222,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def _shown_cursor(self) -> tuple[int, int] | None:
         """The cursor is drawn only while the transcript has the focus."""
-        return self._cursor if self.has_focus else None
+        return self.place if self.has_focus else None
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Rows of the screen, the same strips while unchanged, so that Textual's caches on them stay useful.
@@ -279,25 +285,19 @@ class Transcript(ScrollView, can_focus=True):
     @property
     def cursor(self) -> tuple[Section, int] | None:
         """The block under the cursor."""
-        if self._cursor is None or self._cursor[0] >= len(self.column.sections):
+        if self.place is None or self.place[0] >= len(self.column.sections):
             return None
-        return self.column.sections[self._cursor[0]], self._cursor[1]
+        return self.column.sections[self.place[0]], self.place[1]
 
     def move_cursor(self, step: int) -> None:
         """Move to the next or previous block and scroll it into view."""
-        sections = self.column.sections
-        index, block = self._cursor if self._cursor is not None else (len(sections), 0)
-        block += step
-        while not (0 <= index < len(sections) and 0 <= block < selectable_blocks(sections[index])):
-            index += step
-            if not 0 <= index < len(sections):
-                return
-            block = 0 if step > 0 else selectable_blocks(sections[index]) - 1
-        self.put_cursor(index, block)
+        stop = next_stop(self.column, self.place, step)
+        if stop is not None:
+            self.put_cursor(*stop)
 
     def put_cursor(self, index: int, block: int) -> None:
         """Put the cursor on this block."""
-        self._cursor = (index, block)
+        self.place = (index, block)
         self._note_following(now=self.column.following)
         self.column.show(index, block)
         self._show_window()
@@ -305,10 +305,10 @@ class Transcript(ScrollView, can_focus=True):
 
     def action_fold_at_cursor(self) -> None:
         """Open or close the block under the cursor; without a cursor, put it on the last block."""
-        if self._cursor is None:
+        if self.place is None:
             self.move_cursor(-1)
-        if self._cursor is not None:
-            self._fold(*self._cursor)
+        if self.place is not None:
+            self._fold(*self.place)
 
     def code_to_copy(self) -> str | None:
         """The topmost visible code block, then the one below it; None if none is visible."""
@@ -316,7 +316,7 @@ class Transcript(ScrollView, can_focus=True):
             from tui.ui.transcript.visible_code import CodeToCopy
 
             self._to_copy = CodeToCopy()
-        return self._to_copy.next(self.column, self._cursor)
+        return self._to_copy.next(self.column, self.place)
 
     def _fold(self, index: int, block: int, line: int | None = None) -> None:
         """Fold a block, or what a click on one of its lines means."""
@@ -350,15 +350,13 @@ class Transcript(ScrollView, can_focus=True):
             self.post_message(self.CodeClicked(code or ""))
             return
         if block[1] == 0:
-            self._cursor = (found[0], block[0])
+            self.place = (found[0], block[0])
         if href:
-            self._clicked_word(str(href), self.column.sections[found[0]])
+            # A link of a model's answer with the same address is not a word of ours.
+            section = self.column.sections[found[0]]
+            if href in STEPS and section.speaker is Speaker.USER:
+                self.post_message(self.BranchClicked(STEPS[str(href)]))
+            elif href in (NOW, STOP) and section.key.startswith(RETRY):
+                self.post_message(self.RetryClicked(now=href == NOW))
             return
         self._fold(found[0], *block)
-
-    def _clicked_word(self, href: str, section: Section) -> None:
-        """Act on a word of ours; a link of a model's answer with the same address is not one."""
-        if href in STEPS and section.speaker is Speaker.USER:
-            self.post_message(self.BranchClicked(STEPS[href]))
-        elif href in (NOW, STOP) and section.key.startswith(RETRY):
-            self.post_message(self.RetryClicked(now=href == NOW))
