@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 listed = 0
 
@@ -13,8 +15,28 @@ def say(**fields: object) -> None:
     sys.stdout.flush()
 
 
-for line in sys.stdin:
-    message = json.loads(line)
+def asks(params: object) -> object:
+    """What the client answers to a form, or the error that it returns."""
+    say(id="form", method="elicitation/create", params=params)
+    while True:
+        answer = json.loads(sys.stdin.readline())
+        if answer.get("id") == "form":
+            return answer.get("result") or answer.get("error")
+        later.append(answer)
+
+
+later: list[dict[str, Any]] = []
+"""What came while a form was open."""
+
+
+def messages() -> Iterator[dict[str, Any]]:
+    for line in sys.stdin:
+        yield json.loads(line)
+        while later:
+            yield later.pop(0)
+
+
+for message in messages():
     asked, number = message.get("method"), message.get("id")
     if asked == "initialize":
         version = message["params"]["protocolVersion"]
@@ -38,6 +60,13 @@ for line in sys.stdin:
         sys.stdout.flush()
     elif asked == "tools/call" and "halves" in sys.argv:
         say(id=number, result={"content": [{"type": "text", "text": "a \ud83d half"}]})
+    elif asked == "tools/call" and "asks" in sys.argv:
+        forms = message["params"]["arguments"]["forms"]
+        answers = json.dumps([asks(form) for form in forms])
+        say(id=number, result={"content": [{"type": "text", "text": answers}]})
+    elif asked == "tools/call" and "idle" in sys.argv:
+        say(id=number, result={"content": [{"type": "text", "text": "done"}]})
+        asks({"message": "Out of the blue", "requestedSchema": {"type": "object", "properties": {}}})
     elif asked == "tools/call":
         say(id=number, error={"code": -32000, "message": "no such city"})
     elif number is not None and asked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shlex
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from tui.domain.printable import one_line
 
 if TYPE_CHECKING:
     from tui.domain.blocks import Block
+    from tui.domain.forms import Form, FormAnswer
     from tui.domain.listing import ServerPrompt, ServerResource
     from tui.tools.mcp.servers import McpServers
 
@@ -37,15 +39,22 @@ class ServerOffers:
 
     def follow(self, heard: Callable[[], None] | None) -> None:
         """Call this, on the event loop of the caller, when an offer has changed; None ends it."""
-        if self._servers is None:
-            return
-        loop = asyncio.get_running_loop()
+        if self._servers is not None:
+            self._servers.follow(_on_this_loop(heard) if heard is not None else _nothing)
 
-        def pass_on() -> None:
-            if heard is not None and not loop.is_closed():
-                loop.call_soon_threadsafe(heard)
+    def follow_forms(self, heard: Callable[[], None] | None) -> None:
+        """The same when a form waits or no longer waits. Without somebody who shows them, all are declined."""
+        if self._servers is not None:
+            self._servers.forms.heard = _on_this_loop(heard) if heard is not None else None
 
-        self._servers.follow(pass_on)
+    def forms(self) -> Sequence[Form]:
+        """The forms that wait for the user, oldest first."""
+        return self._servers.forms.waiting() if self._servers is not None else ()
+
+    async def answer_form(self, form: Form, answer: FormAnswer) -> bool:
+        """Answer a form; False if nobody waits for it any more."""
+        assert self._servers is not None, "a server asked for the form"
+        return await self._current.call(self._servers.forms.answer(form.id, answer))
 
     def prompts(self) -> Sequence[ServerPrompt]:
         """The prompts that the servers have listed."""
@@ -112,6 +121,21 @@ class ServerOffers:
         except (PonderError, TimeoutError):
             found.cancel()
             return ()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _on_this_loop(heard: Callable[[], None]) -> Callable[[], None]:
+    """A function for other threads that calls ``heard`` on this event loop."""
+    loop = asyncio.get_running_loop()
+
+    def pass_on() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has just ended
+            loop.call_soon_threadsafe(heard)
+
+    return pass_on
 
 
 def _plain(resources: Sequence[ServerResource], typed: str) -> Sequence[ServerResource]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from tui.domain.blocks import ToolCallBlock
 from tui.domain.fast_dataclass import dataclass
@@ -35,6 +36,8 @@ class ToolRun:
     """The session of the call: what the user allows for a session holds for no other."""
     limit_s: float | None = None
     """The engine's limit for the call; None is no limit."""
+    paused: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Stops the limit while the call waits for the user."""
     private: bool = False
     """Nothing of the conversation may reach the disk."""
     begun: Callable[[], None] = _ignore

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from tui.domain.blocks import ToolCallBlock
 from tui.domain.events import AppEvent, ApprovalAsked, ApprovalSettled
@@ -114,6 +115,19 @@ class CallApproval:
         if self.limit_s is not None:
             self.limit.reschedule(asyncio.get_running_loop().time() + self.limit_s)
         return answer
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the time limit while the call waits for the user."""
+        self.limit.reschedule(None)
+        since = self.now()
+        try:
+            yield
+        finally:
+            self.running.waited_s += self.now() - since
+            if self.limit_s is not None:
+                with suppress(RuntimeError):  # the call has ended
+                    self.limit.reschedule(asyncio.get_running_loop().time() + self.limit_s)
 
     def settle(self, call: ToolCallBlock) -> None:
         """Withdraw the question about a call that has become allowed."""

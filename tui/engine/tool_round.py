@@ -169,6 +169,7 @@ class ToolRound:
                     tainted=self.tainted,
                     session=turn.conversation.session,
                     limit_s=limit_s,
+                    paused=approval.paused,
                     private=turn.ports.private,
                 )
                 called = replace(call, arguments=call.arguments.strip() or "{}")

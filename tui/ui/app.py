@@ -157,11 +157,13 @@ class PonderApp(HookedApp[int]):
         self.ui_services.diagrams.begin()
         self.services.servers.follow(self.ui_services.use_server_prompts)
         self.ui_services.use_server_prompts()
+        self.services.servers.follow_forms(self.ui_services.show_forms)
 
     def on_unmount(self) -> None:
         """Hear no more of sessions in the background, and decode nothing more."""
         self.services.sessions.listen(None)
         self.services.servers.follow(None)
+        self.services.servers.follow_forms(None)
         self.ui_services.pictures.close()
         self.ui_services.diagrams.end()
 

@@ -98,6 +98,17 @@ class UiServices:
         self._app.registry = registry
         self._context = replace(self._context, registry=registry)
 
+    def show_forms(self) -> None:
+        """Show the form that an MCP server waits for; close one that no longer waits."""
+        from tui.ui.dialogs.server_form import ServerForm
+
+        shown = [screen for screen in self._app.screen_stack if isinstance(screen, ServerForm)]
+        for sheet in shown:
+            sheet.look()
+        forms = self._app.services.servers.forms()
+        if forms and not shown:
+            self._app.push_screen(ServerForm(forms[0]), lambda _: self.show_forms())
+
     def context(self) -> CommandContext:
         """The context that commands run with."""
         return self._context

@@ -15,20 +15,24 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
+from tui import __version__
 from tui.domain.blocks import Block
 from tui.domain.errors import ToolError
+from tui.domain.forms import FormAnswer
 from tui.domain.listing import ServerInfo, ServerPrompt, ServerResource
 from tui.domain.printable import one_line, printable
 from tui.settings.user_files import with_home
 from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
 from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
 from tui.tools.mcp.configuration import ServerConfig, code_in_folder, safe_path
+from tui.tools.mcp.forms import DECLINED, MOST_FORMS, OpenForms, Use, form_of
 from tui.tools.mcp.lists import PROMPTS, RESOURCES, TOOLS, ServerLists
 from tui.tools.mcp.prompts import prompt_blocks
 from tui.tools.mcp.resources import is_offered, resource_blocks
@@ -38,10 +42,13 @@ from tui.tools.tool import Outcome
 if TYPE_CHECKING:
     from mcp.client._transport import Transport
     from mcp.client.client import Client
-    from mcp_types import CallToolResult
+    from mcp.client.context import ClientRequestContext
+    from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
 
 
+LOG = logging.getLogger(__name__)
 T = TypeVar("T")
+_USE: ContextVar[Use | None] = ContextVar("use", default=None)
 WAITING = "not started"
 READY = "ready"
 STARTING = "starting"
@@ -62,6 +69,7 @@ class Server:
     config: ServerConfig
     folder: Path
     lists: ServerLists
+    forms: OpenForms
     proxy_for: ProxyFor = no_proxy
     state: str = WAITING
     _client: Client | None = None
@@ -72,6 +80,8 @@ class Server:
     _looked: float = 0.0
     _seen_dead: bool = False
     _sent_too_much: bool = False
+    _uses: list[Use] = field(default_factory=list)
+    """What is asked of the server now."""
     _stderr: OutputEnds = field(default_factory=lambda: OutputEnds(0, 4096))
 
     async def up(self) -> Client:
@@ -97,32 +107,96 @@ class Server:
         await asyncio.wait({self._life})
         self.state = why
 
-    async def call(self, tool: ForeignTool, arguments: Mapping[str, object], tell: Callable[[str], None]) -> Outcome:
+    async def call(
+        self, tool: ForeignTool, arguments: Mapping[str, object], tell: Callable[[str], None], use: Use
+    ) -> Outcome:
         """Call a tool with exactly the definition the user permitted."""
         client = await self.up()
         if tool not in self.lists.tools:
             raise ToolError(f"`{tool.schema.name}` was changed or removed since it was offered. Not executed.")
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            tell(one_line(message or f"{progress:g}" + (f" of {total:g}" if total else ""), 200))
+            count = f"{progress:g}" + (f" of {total:g}" if total else "")
+            tell(one_line(f"{message} ({count})" if message else count, 200))
 
-        answer = client.call_tool(tool.theirs, dict(arguments), progress_callback=report)
-        result = await self._answer(answer, "this call, which may have run", "the call may have run. Ask it for less")
+        async def called() -> CallToolResult:
+            return await client.call_tool(tool.theirs, dict(arguments), progress_callback=report)
+
+        with self._in_use(use):
+            answer = self._after_visits(called, use)
+            lost = "this call, which may have run", "the call may have run. Ask it for less"
+            result = await self._answer(answer, *lost)
         return await asyncio.to_thread(self._outcome, tool, result)
 
-    async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> tuple[Block, ...]:
+    async def _after_visits(self, called: Callable[[], Awaitable[CallToolResult]], use: Use) -> CallToolResult:
+        """Call once more if the server refuses until the user has visited an address."""
+        from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
+        from mcp_types import URL_ELICITATION_REQUIRED
+
+        try:
+            return await called()
+        except MCPError as error:
+            if error.code != URL_ELICITATION_REQUIRED:
+                raise
+            for asked in UrlElicitationRequiredError.from_error(error.error).elicitations:
+                answer = await self._ask(asked.model_dump(mode="json", by_alias=True, exclude_none=True), use)
+                if answer.action != "accept":
+                    raise
+            return await called()
+
+    @contextlib.contextmanager
+    def _in_use(self, use: Use) -> Iterator[None]:
+        """What the server asks the user meanwhile belongs to this use, and is withdrawn with it."""
+        self._uses.append(use)
+        token = _USE.set(use)
+        try:
+            yield
+        finally:
+            _USE.reset(token)
+            self._uses.remove(use)
+            for form in use.asked:
+                self.forms.withdraw(form)
+
+    async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        # Older servers ask by a request of their own, which does not say what it belongs to.
+        from mcp_types import ElicitResult
+
+        use = _USE.get() or (self._uses[-1] if self._uses else None)
+        if use is None:
+            return ElicitResult(action="decline")
+        answer = await self._ask(params.model_dump(mode="json", by_alias=True, exclude_none=True), use)
+        accepted = answer.action == "accept"
+        return ElicitResult(action=answer.action, content=dict(answer.values) if accepted and answer.values else None)
+
+    async def _ask(self, asked: Mapping[str, object], use: Use) -> FormAnswer:
+        """The user's answer to a form; a no if it cannot be shown, or is one too many."""
+        number = secrets.token_hex(8)
+        use.asked.append(number)
+        if len(use.asked) > MOST_FORMS:
+            return DECLINED
+        try:
+            form = form_of(self.name, number, asked)
+        except ToolError as error:
+            LOG.warning("a form of the MCP server %s was declined: %s", self.name, error.message)
+            return DECLINED
+        with use.paused():
+            return await self.forms.ask(form)
+
+    async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str], use: Use) -> tuple[Block, ...]:
         """The text of a prompt."""
         client = await self.up()
-        answer = client.get_prompt(prompt.theirs, dict(arguments))
-        result = await self._answer(answer, "this request", "the prompt is too long")
+        with self._in_use(use):
+            answer = client.get_prompt(prompt.theirs, dict(arguments))
+            result = await self._answer(answer, "this request", "the prompt is too long")
         return prompt_blocks(prompt, result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
-    async def resource(self, uri: str) -> tuple[tuple[str, Block], ...]:
+    async def resource(self, uri: str, use: Use) -> tuple[tuple[str, Block], ...]:
         """The content of a resource that the server offers, with the names of its parts."""
         client = await self.up()
         if not is_offered(uri, self.lists.resources):
             raise ToolError(f"The MCP server `{self.name}` lists no resource `{one_line(uri, 100)}`.")
-        result = await self._answer(client.read_resource(uri), "this request", "the resource is too large")
+        with self._in_use(use):
+            result = await self._answer(client.read_resource(uri), "this request", "the resource is too large")
         return resource_blocks(self.name, uri, result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     async def completions(
@@ -240,9 +314,18 @@ class Server:
             # Without a handler, the SDK's log messages would go to stderr, which is the screen.
             logging.getLogger(name).addHandler(logging.NullHandler())
         from mcp.client.client import Client
+        from mcp_types import Implementation
 
         transport = self._transport(tree, stack)
-        return await stack.enter_async_context(Client(transport, message_handler=self._on_message, cache=None))
+        return await stack.enter_async_context(
+            Client(
+                transport,
+                message_handler=self._on_message,
+                elicitation_callback=self._elicit,
+                client_info=Implementation(name="ponder", version=__version__),
+                cache=None,
+            )
+        )
 
     def _transport(self, tree: ProcessTree, stack: AsyncExitStack) -> Transport:
         from tui.tools.mcp.transport import address, program

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from tui.domain.printable import one_line
 from tui.domain.request import ToolSchema
 from tui.tools.builtin.fetch_url import ProxyFor
 from tui.tools.mcp.configuration import ServerConfig
+from tui.tools.mcp.forms import OpenForms, Use, without_limit
 from tui.tools.mcp.lists import ServerLists
 from tui.tools.mcp.prompts import with_words
 from tui.tools.mcp.resources import is_offered, template_of
@@ -39,6 +41,7 @@ class McpServers:
     """The configured servers; there may be none."""
 
     servers: Sequence[Server]
+    forms: OpenForms = field(default_factory=OpenForms)
     redact: Callable[[str], str] = str
     """Removes known secrets from texts of servers."""
 
@@ -51,7 +54,7 @@ class McpServers:
         server, tool = self._find(name)
 
         async def perform(job: Job) -> Outcome:
-            return await server.call(tool, arguments, job.progress)
+            return await server.call(tool, arguments, job.progress, Use(job.run.paused))
 
         intent = Intent(
             requested=RequestedAccess(tool=name, access=Access.MCP, target=tool.fingerprint),
@@ -67,7 +70,9 @@ class McpServers:
 
     async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> tuple[Block, ...]:
         """The text of a prompt. Raises ToolError."""
-        blocks = await self._in_time(self._named(prompt.server).prompt(prompt, arguments), prompt.server)
+        blocks = await self._in_time(
+            lambda use: self._named(prompt.server).prompt(prompt, arguments, use), prompt.server
+        )
         return tuple(map(self._without_secrets, blocks))
 
     async def completions(
@@ -77,7 +82,7 @@ class McpServers:
         server = self._named(of.server)
         if server.state != READY:
             return ()
-        values = await self._in_time(server.completions(of, argument, typed, others), of.server)
+        values = await self._in_time(lambda _: server.completions(of, argument, typed, others), of.server)
         return [value for value in values[:MAX_VALUES] if value.strip() and one_line(value, MAX_VALUE) == value]
 
     def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
@@ -86,7 +91,7 @@ class McpServers:
 
     async def resource(self, server: str, uri: str) -> tuple[tuple[str, Block], ...]:
         """The content of a resource. Raises ToolError."""
-        parts = await self._in_time(self._named(server).resource(uri), server)
+        parts = await self._in_time(lambda use: self._named(server).resource(uri, use), server)
         return tuple((name, self._without_secrets(block)) for name, block in parts)
 
     async def addresses(self, template: ServerResource, typed: str) -> Sequence[str]:
@@ -109,10 +114,10 @@ class McpServers:
         for server in self.servers:
             server.lists.changed = heard
 
-    async def _in_time(self, work: Awaitable[T], server: str) -> T:
+    async def _in_time(self, work: Callable[[Use], Awaitable[T]], server: str) -> T:
         try:
-            async with asyncio.timeout(ANSWER_WITHIN_S):
-                return await work
+            async with asyncio.timeout(ANSWER_WITHIN_S) as limit:
+                return await work(Use(partial(without_limit, limit, ANSWER_WITHIN_S)))
         except TimeoutError:
             raise ToolError(f"The MCP server `{server}` did not answer within {ANSWER_WITHIN_S:g} seconds.") from None
 
@@ -146,6 +151,7 @@ def open_servers(
     configs: Mapping[str, ServerConfig], folder: Path, proxy_for: ProxyFor, redact: Callable[[str], str]
 ) -> McpServers:
     """Create the configured servers without starting them."""
+    forms = OpenForms()
     return McpServers(
         [
             Server(
@@ -153,11 +159,13 @@ def open_servers(
                 config=config,
                 folder=folder,
                 lists=ServerLists(name),
+                forms=forms,
                 proxy_for=proxy_for,
                 state=WAITING if config.enabled else OFF,
             )
             for name, config in configs.items()
         ],
+        forms,
         redact,
     )
 
