@@ -258,7 +258,13 @@ def test_quotes_and_blanks_in_names_are_part_of_them(tmp_path: Path) -> None:
     assert read_attachments(tmp_path, "'it'")[0][0] == "it"
 
 
-@pytest.mark.parametrize(("name", "said"), [("src/**b", "is not a pattern"), ("a" * 5000, "cannot be read")])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [  # the second words are those of newer Pythons, which take such a pattern and know that there is no such file
+        ("src/**b", "is not a pattern|has no file"),
+        ("a" * 5000, "cannot be read|is not a file"),
+    ],
+)
 def test_a_name_that_cannot_be_is_told(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "src").mkdir()
     with pytest.raises(UsageError, match=said):

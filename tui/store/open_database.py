@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from tui.domain.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from tui.domain.fast_dataclass import dataclass
@@ -191,12 +192,18 @@ def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of)
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     """A connection in autocommit mode; transactions are started explicitly."""
-    address = f"{path.absolute().as_uri()}?mode={mode}"
+    address = f"{_file_uri(path)}?mode={mode}"
     connection = sqlite3.connect(
         address, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
     )
     connection.text_factory = lambda text: text.decode("utf-8", "replace")  # A flipped bit must not hide a session.
     return connection
+
+
+def _file_uri(path: Path) -> str:
+    """As ``Path.as_uri``, which imports an HTTP client and half of the standard library since Python 3.14."""
+    absolute = path.absolute().as_posix()
+    return "file://" + quote(os.fsencode(absolute if absolute.startswith("/") else f"/{absolute}"), safe="/:")
 
 
 def check(connection: sqlite3.Connection) -> None:
