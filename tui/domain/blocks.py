@@ -123,6 +123,10 @@ class ToolResultBlock:
     failed: bool = False
     seconds: float | None = None
     """How long the call ran; None if it did not run."""
+    note: str = ""
+    """What came of it in two or three words, for the user: ``3 hits``. Never sent."""
+    diff: str = ""
+    """What it changed in a file, for the user. Never sent."""
     kind: Literal["tool_result"] = "tool_result"
 
     @property

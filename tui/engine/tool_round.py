@@ -190,7 +190,7 @@ class ToolRound:
         content = tuple(
             replace(part, text=conceal(part.text)) if isinstance(part, TextBlock) else part for part in result.content
         )
-        return replace(result, content=content)
+        return replace(result, content=content, note=conceal(result.note), diff=conceal(result.diff))
 
 
 def failed(call: ToolCallBlock, why: str) -> ToolResultBlock:

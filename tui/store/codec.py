@@ -366,6 +366,8 @@ def _tool_result(found: Json) -> ToolResultBlock:
         content=content,
         failed=_flag(found, "failed"),
         seconds=number_of(found, "seconds"),
+        note=text_of(found, "note", ""),
+        diff=text_of(found, "diff", ""),
     )
 
 

@@ -50,6 +50,10 @@ class Outcome:
 
     content: tuple[TextBlock | ImageBlock, ...]
     failed: bool = False
+    note: str = ""
+    """What came of it in two or three words, for the user."""
+    diff: str = ""
+    """What it changed in a file, for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +97,6 @@ def on_a_line(path: Path) -> str:
     return printable(str(path), keep_newlines=False)
 
 
-def text_outcome(text: str, *, failed: bool = False) -> Outcome:
+def text_outcome(text: str, *, failed: bool = False, note: str = "", diff: str = "") -> Outcome:
     """A result of plain text."""
-    return Outcome(content=(TextBlock(text=text),), failed=failed)
+    return Outcome(content=(TextBlock(text=text),), failed=failed, note=note, diff=diff)

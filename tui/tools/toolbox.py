@@ -149,7 +149,14 @@ class Toolbox:
             TextBlock(text=self.redact(block.text)) if isinstance(block, TextBlock) else block
             for block in outcome.content
         ]
-        return ToolResultBlock(call_id=call.call_id, name=call.name, content=tuple(content), failed=outcome.failed)
+        return ToolResultBlock(
+            call_id=call.call_id,
+            name=call.name,
+            content=tuple(content),
+            failed=outcome.failed,
+            note=self.redact(outcome.note),
+            diff=self.redact(outcome.diff),
+        )
 
 
 def schema_of(tool: Tool) -> ToolSchema:

@@ -34,7 +34,7 @@ from tui.tools.builtin.workspace import (
     stamp_of,
     write_intent,
 )
-from tui.tools.cut_text import beginning
+from tui.tools.cut_text import beginning, end_between_keys
 from tui.tools.permissions.rules import Access, GuardedKind
 from tui.tools.tool import Job, Outcome, Prepared, text_outcome
 
@@ -42,6 +42,8 @@ FILES_KEPT = 64
 TEXT_KEPT = 256 * 1024
 """Characters; larger files are compared only by their stamp."""
 DIFF_SHOWN = 4_000
+DIFF_KEPT = 64 * 1024
+"""Characters of the diff that is stored with a result; the rest is cut."""
 DIFF_LINES = 20_000
 """Longer texts are not compared line by line: difflib takes minutes for them."""
 
@@ -164,7 +166,8 @@ class ReadFile:
                 excerpt = _read_lines(file, offset, limit)
         whole = offset == 1 and excerpt.ended and not excerpt.cut
         self.seen.note(path.real, stamp, excerpt.raw.decode(errors="replace") if whole else None)
-        return text_outcome(_shown(excerpt, offset, path, status.st_size, redact))
+        shown = _shown(excerpt, offset, path, status.st_size, redact)
+        return text_outcome(shown, note=count(len(excerpt.lines), "line"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,16 +370,31 @@ def _text_of(path: WorkspacePath) -> tuple[str, Stamp]:
 
 
 def _prepared(seen: SeenFiles, tool: str, change: _Change, summary: str) -> Prepared:
+    diff = change.diff
+
     async def perform(_: Job) -> Outcome:
-        return await asyncio.to_thread(_write, change, seen)
+        return await asyncio.to_thread(_write, change, seen, diff)
 
     return Prepared(
-        intents=(write_intent(tool, change.path, summary, change.diff),),
+        intents=(write_intent(tool, change.path, summary, diff),),
         perform=perform,
     )
 
 
-def _write(change: _Change, seen: SeenFiles) -> Outcome:
+def _kept_diff(diff: str) -> str:
+    if len(diff) <= DIFF_KEPT:
+        return diff
+    kept = diff[: end_between_keys(diff, DIFF_KEPT)].rpartition("\n")[0]
+    return f"{kept}\n… {count(diff.count(chr(10)) - kept.count(chr(10)) - 1, 'more line')}\n"
+
+
+def _changed_lines(diff: str) -> str:
+    """``+3 −1``: lines added and removed by a diff."""
+    lines = [line[0] for line in diff.split("\n") if line and not line.startswith(("--- a/", "+++ b/"))]
+    return f"+{lines.count('+')} −{lines.count('-')}"
+
+
+def _write(change: _Change, seen: SeenFiles, diff: str) -> Outcome:
     """Write a temporary file and rename it, by the folder's descriptor, so that changes to the path do not matter."""
     path = change.path
     try:
@@ -403,7 +421,8 @@ def _write(change: _Change, seen: SeenFiles) -> Outcome:
         status = os.stat(path.real.name, dir_fd=folder, follow_symlinks=False)
     seen.note(path.real, Stamp.of(status), change.after)
     lines = change.after.count("\n") + (not change.after.endswith("\n") and change.after != "")
-    return text_outcome(f"Wrote `{path.shown}`: {count(lines, 'line')}, {count(len(data), 'byte')}.")
+    written = f"Wrote `{path.shown}`: {count(lines, 'line')}, {count(len(data), 'byte')}."
+    return text_outcome(written, note=_changed_lines(diff), diff=_kept_diff(diff))
 
 
 def _refuse_if_not_as_shown(path: WorkspacePath, shown: Stamp | None, folder: int) -> None:

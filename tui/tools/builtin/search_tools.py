@@ -112,7 +112,7 @@ def _listing(path: WorkspacePath) -> Outcome:
         rows = [_row(name, folder) for name in names[:MAX_ENTRIES]]
     if len(names) > MAX_ENTRIES:
         rows.append(f"({len(names) - MAX_ENTRIES:,} more entries; use glob)")
-    return text_outcome("\n".join(rows) or "(empty)")
+    return text_outcome("\n".join(rows) or "(empty)", note=count(len(names), "entry", "entries"))
 
 
 def _row(name: str, folder: int) -> str:
@@ -140,9 +140,10 @@ def _found(path: WorkspacePath, pattern: str, is_withheld: Callable[[Path], bool
                 walk.why_cut = f"more than {MAX_ENTRIES:,} matches"
                 break
     found.sort()
+    note = count(len(found), "file")
     if walk.why_cut:
         found.append(f"(cut: {walk.why_cut}; narrow the pattern or the path)")
-    return text_outcome("\n".join(found) or "No file matches.")
+    return text_outcome("\n".join(found) or "No file matches.", note=note)
 
 
 class Walk:
@@ -258,7 +259,7 @@ class Grep:
             raise ToolError(f"The search was stopped: {ended.why_killed}. Use a simpler pattern or a smaller path.")
         if not rows and ended.code not in (0, 1):
             raise ToolError(f"The search failed: {printable(ended.output.text()[:500])}")
-        return text_outcome(_listed(rows, arguments.max_matches, ended.why_killed))
+        return _listed(rows, arguments.max_matches, ended.why_killed)
 
     def _by_ripgrep(self, real: Path, arguments: GrepArguments, *, is_named: bool) -> Command:
         argv = [self.ripgrep or "rg", "--no-config", "--json", "--no-messages"]
@@ -334,7 +335,7 @@ def _rows(output: bytes, root: Path, hidden: Callable[[Path], bool], redact: Cal
         yield f"{printable(str(shown), keep_newlines=False)}:{number}: {cut}"
 
 
-def _listed(rows: list[str], limit: int, why_killed: str) -> str:
+def _listed(rows: list[str], limit: int, why_killed: str) -> Outcome:
     kept: list[str] = []
     size = 0
     for row in rows[:limit]:
@@ -346,4 +347,5 @@ def _listed(rows: list[str], limit: int, why_killed: str) -> str:
         kept.append(f"(cut after {count(len(kept), 'line')}; there may be more: narrow the pattern or the path)")
     if why_killed:
         kept.append(f"(the search was stopped: {why_killed})")
-    return "\n".join(kept) or "No line matches."
+    hits = count(min(len(rows), limit), "hit")
+    return text_outcome("\n".join(kept) or "No line matches.", note=hits)

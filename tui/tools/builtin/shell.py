@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tui.domain.errors import ToolError
 from tui.domain.format_numbers import count
+from tui.domain.printable import printable
 from tui.tools.builtin.processes import Command, Ended, run_to_end
 from tui.tools.builtin.workspace import Workspace
 from tui.tools.permissions.permissions import Intent
@@ -31,6 +32,8 @@ TOO_MANY_FILES = (
     "There are too many files to find all that the sandbox must protect, so the command was not run. Call it again"
     " unchanged to ask the user."
 )
+LONGEST_NOTE = 24
+"""Columns of a last line that stands for the whole output beside the call."""
 MAX_LISTED = 20
 """Renamed files listed in a result."""
 
@@ -201,4 +204,18 @@ def _outcome(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -
     else:
         end = "" if text else "(no output, exit code 0)"
     failed = failed or bool(ended.why_killed or ended.code)
-    return text_outcome("\n".join(filter(None, (text, end, *notes))).lstrip("\n"), failed=failed)
+    said = "\n".join(filter(None, (text, end, *notes))).lstrip("\n")
+    return text_outcome(said, failed=failed, note=_note(ended, text))
+
+
+def _note(ended: Ended, text: str) -> str:
+    """How the command ended: its exit code, its last line if that is short, or the number of its lines."""
+    if ended.why_killed:
+        return "killed"
+    if ended.code:
+        return f"exit {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not lines:
+        return "no output"
+    last = printable(lines[-1].strip(), keep_newlines=False)
+    return last if len(last) <= LONGEST_NOTE else count(len(lines), "line")
