@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from tui.engine.tool_round import NOT_STARTED
 from tui.providers.demo.server import DemoServer
 from tui.providers.http.connection import InProcessResponse
 from tui.providers.http.request import HttpRequest
+from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.transcript.build_sections import Showing, sections_of
 
 MODELS = ("fast", "responses", "chat", "gemini")
 VALIDATORS = {"/messages": anthropic, "/responses": responses, "/completions": chat, ":streamGenerateContent": gemini}
@@ -120,6 +123,48 @@ async def test_find_the_function_change_it_run_the_tests(
     assert [tool for tool, _ in one.asked] == ["write_file"] * 5 + ["shell"]
     assert RIGHT in (around / "ws" / "sums.py").read_text()
     assert one.problems == []
+
+
+FIXED = """\
+ ▌ fix the bug
+
+   fast · low · demo: not a real model
+   ▸ Thought 0.0 s · 21 tok   I do not know where the function is. Searching is cheaper…
+   │ ✓ grep   def add\\b                                                    1 hit · 0.0 s
+   │ ▸ 17 tok   Before a change the file is read: what was not seen is not edited.
+   │ ✓ read   sums.py                                                    5 lines · 0.0 s
+   │ ▸ 13 tok   It takes away where it should add. One line changes.
+   │ ✓ edit   sums.py                                                      +1 −1 · 0.0 s
+   │ ▸ 10 tok   A change that was not tried is a guess.
+   │ ✓ shell  python3 -B -m unittest -q                                       OK · 0.0 s
+
+   Mended: add in sums.py adds, and the tests pass.
+   5 requests · in 1k · out 13 · thinking 61 · 0.0 s · $0
+"""
+
+
+@pytest.mark.parametrize("width", [72, 90, 200])
+async def test_the_errand_is_one_run_of_fourteen_rows(
+    around: Path, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with errand(around, "fast", monkeypatch) as one:
+        await one.say("make a bug", lambda _: "session" if len(one.asked) == 5 else "")
+        await one.say("fix the bug", lambda _: "once")
+        turn = one.house.view().turns[-1]
+    page, theme = list(sections_of([turn], Showing())), ThemeStyles({})
+    *rows, last = [
+        re.sub(
+            r"in [\d.]+k",
+            "in 1k",
+            re.sub(r"\d+\.\d s", "0.0 s", section.strip(number, theme, cursor=None).text.rstrip()),
+        )
+        for section in page
+        for number in range(section.height(width))
+    ]
+    assert (len(rows), last) == (14, "")
+    assert [len(row) for row in rows if " ✓ " in row] == [min(width - 2, 103)] * 4
+    if width == 90:
+        assert "\n".join(rows) + "\n" == FIXED
 
 
 @pytest.mark.parametrize("model", MODELS)

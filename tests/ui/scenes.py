@@ -114,9 +114,18 @@ def turn(question: str, said: str, number: int = 1, thought: str = "") -> Turn:
 def tool_turn(number: int = 2) -> Turn:
     call = ToolCallBlock(call_id="c1", name="grep", arguments='{"pattern": "class Drake", "path": "src"}')
     edit = ToolCallBlock(call_id="c2", name="edit_file", arguments='{"path": "src/drake.py"}')
-    found = ToolResultBlock(call_id="c1", name="grep", content=(TextBlock(text="src/drake.py:4:class Drake:"),))
-    diff = "--- src/drake.py\n+++ src/drake.py\n@@ -1,2 +1,2 @@\n-L = 1000\n+L = 10_000\n"
-    changed = ToolResultBlock(call_id="c2", name="edit_file", content=(TextBlock(text=diff),))
+    found = ToolResultBlock(
+        call_id="c1", name="grep", content=(TextBlock(text="src/drake.py:4:class Drake:"),), seconds=0.1, note="1 hit"
+    )
+    diff = "--- a/src/drake.py\n+++ b/src/drake.py\n@@ -1,2 +1,2 @@\n-L = 1000\n+L = 10_000\n"
+    changed = ToolResultBlock(
+        call_id="c2",
+        name="edit_file",
+        content=(TextBlock(text="Wrote `src/drake.py`: 2 lines, 20 bytes."),),
+        seconds=0.01,
+        note="+1 −1",
+        diff=diff,
+    )
     first = Message(
         id=f"a{number}",
         role=Role.ASSISTANT,

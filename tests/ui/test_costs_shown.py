@@ -15,7 +15,7 @@ from tui.ui.chat.status_line import status_of
 from tui.ui.dialogs.inspector import bill_page, parts_page
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.meter_lines import bill_lines
-from tui.ui.transcript.build_sections import bill_of as bill_line
+from tui.ui.transcript.usage_line import bill_of as bill_line
 
 RUN = SummaryRun(
     id="r1",
@@ -91,7 +91,7 @@ def test_the_usage_line_has_what_was_read_from_and_written_to_the_cache() -> Non
 
     def said(read: int | None, written: int | None) -> str:
         usage = Usage(input=8_200, cache_read=read, cache_write=written, output=100)
-        return bill_line(replace(answer, usage=usage)).partition(" · ")[0]
+        return bill_line([replace(answer, usage=usage)]).partition(" · ")[0]
 
     assert said(6_100, 1_200) == "in 8.2k (6.1k cached, 1.2k written)"
     assert said(6_100, 0) == "in 8.2k (6.1k cached)"

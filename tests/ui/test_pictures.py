@@ -102,7 +102,7 @@ async def test_a_picture_of_a_tool_is_drawn_below_its_call_folded_or_not() -> No
     async with on_stage(turn) as (app, _, pilot):
         await until(pilot, lambda: is_map(app))
         lines = screen_text(app).splitlines()
-        assert "read_file" in lines[min(y for _, y in colours(app)) - 1]
+        assert "✓ read   map.png" in lines[min(y for _, y in colours(app)) - 1]
         app.chat.transcript.focus()
         app.chat.transcript.put_cursor(1, 1)
         await pilot.press("space")

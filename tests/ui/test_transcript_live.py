@@ -49,6 +49,12 @@ async def shows(pilot: Pilot[int], app: PonderApp, words: str) -> None:
     await until(pilot, lambda: words in screen_text(app))
 
 
+def row_with(app: PonderApp, words: str) -> str:
+    """The row of the conversation that has these words, without the sidebar."""
+    width = app.chat.transcript.size.width - 1
+    return next((row[:width].rstrip() for row in screen_text(app).splitlines() if words in row), "")
+
+
 async def test_live_thinking_is_open_shows_its_tail_and_folds_at_the_first_word_of_the_answer() -> None:
     async with on_stage(size=(80, 24)) as (app, services, pilot):
         services.chat.publish(*scenes.begun(), *scenes.thinking(LONG))
@@ -153,12 +159,12 @@ async def test_a_tool_call_says_what_it_does_how_it_went_and_opens() -> None:
             scenes.streamed(BlockFinished(0)),
         ]
         services.chat.publish(*scenes.begun(), *call)
-        await shows(pilot, app, "◌ grep  class Drake")
+        await shows(pilot, app, "│ ◌ grep   class Drake")
         services.chat.publish(*scenes.ended("")[:1], ToolStarted("live", "c1", "grep", "{}"))
-        await shows(pilot, app, "◐ grep  class Drake  running")
-        result = ToolResultBlock(call_id="c1", name="grep", content=(TextBlock(text="drake.py:4"),))
+        await until(pilot, lambda: row_with(app, "◐ grep").endswith(" running"))
+        result = ToolResultBlock(call_id="c1", name="grep", content=(TextBlock(text="drake.py:4"),), note="1 hit")
         services.chat.publish(ToolFinished("live", "c1", result, 0.4))
-        await shows(pilot, app, "● grep  class Drake  0.4 s")
+        await until(pilot, lambda: row_with(app, "│ ✓ grep   class Drake").endswith(" 1 hit · 0.4 s"))
         await pilot.press("alt+up", "space")
         await until(pilot, lambda: "drake.py:4" in seen(app) and '"pattern"' in seen(app))
 
@@ -192,11 +198,11 @@ async def test_a_call_the_user_said_no_to_is_denied_and_not_failed() -> None:
         ]
         services.chat.publish(*scenes.begun(), *call, *scenes.ended("")[:1], ToolStarted("live", "c1", "shell", "{}"))
         services.chat.publish(ApprovalSettled("live", "c1", allowed=False))
-        await shows(pilot, app, "⊘ shell  rm -rf build  denied")
+        await until(pilot, lambda: row_with(app, "│ ⊘ shell  rm -rf build").endswith(" denied"))
         said = (TextBlock(text=f"{DENIED} The user says: use make"),)
         result = ToolResultBlock(call_id="c1", name="shell", content=said, failed=True)
         services.chat.publish(ToolFinished("live", "c1", result, 0.0))
-        await shows(pilot, app, "⊘ shell  rm -rf build  denied")
+        await until(pilot, lambda: row_with(app, "│ ⊘ shell  rm -rf build").endswith(" denied"))
         assert "failed" not in seen(app)
 
 

@@ -17,9 +17,9 @@ from tui.domain.stream import BlockStarted, SearchReported
 from tui.domain.usage import Usage
 from tui.domain.web_search import Citation, Source, WebSearch, source
 from tui.ui.markdown.runs import Line, line_width, plain
-from tui.ui.transcript.build_sections import answer_footer
 from tui.ui.transcript.section import text_width
 from tui.ui.transcript.tool_call import ToolCall
+from tui.ui.transcript.usage_line import usage_line
 from tui.ui.transcript.web_search import Sources, search_call
 
 A = Source(url="https://physics.example/constants/c?lang=en", title="The speed of light and how it was defined")
@@ -131,8 +131,9 @@ async def test_copying_an_answer_copies_its_markers_and_sources(monkeypatch: pyt
 
 def test_a_search_opens_to_its_results() -> None:
     row = search_call(LIGHT)
-    assert plain(rows(row, 80)[0]) == '● web_search  "speed of light"  2 results · run by the provider'
-    assert plain(rows(row, 40)[0]) == '● web_search  "speed of ligh…  2 results'
+    by = "2 results · run by the provider"
+    assert plain(rows(row, 80)[0]) == '✓ web_search  "speed of light"'.ljust(80 - len(by)) + by
+    assert plain(rows(row, 40)[0]) == '✓ web_search  "speed of ligh…  2 results'
     row.fold()
     opened = "\n".join(map(plain, rows(row, 80)))
     assert "The speed of light and how it was defined" in opened
@@ -149,18 +150,20 @@ def test_a_search_is_shown_while_it_runs_and_asks_nobody() -> None:
     for number, event in enumerate(happened):
         live.take(Stamped("s", number, event))
     (row,) = [block for block in sections_of(live)[-1].blocks if isinstance(block, ToolCall)]
-    assert plain(rows(row, 80)[0]) == "◐ web_search  running · run by the provider"
+    by = "running · run by the provider"
+    assert plain(rows(row, 80)[0]) == "◐ web_search".ljust(80 - len(by)) + by
 
     live.take(Stamped("s", 9, scenes.streamed(SearchReported(0, WebSearch(id="s1", queries=("rain",))))))
     live.take(Stamped("s", 10, scenes.streamed(BlockStarted(1, "search", name="web_search_tool_result"))))
     live.take(Stamped("s", 11, scenes.streamed(SearchReported(1, WebSearch(id="s1", results=(A,), done=True)))))
     assert [plain(rows(block, 80)[0]) for block in sections_of(live)[-1].blocks if isinstance(block, ToolCall)] == [
-        '● web_search  "rain"  1 result · run by the provider'
+        '✓ web_search  "rain"'.ljust(48) + "1 result · run by the provider"
     ]
 
 
 def test_the_bill_of_an_answer_counts_its_searches() -> None:
-    foot = answer_footer(answered(A).messages[1])
+    message = answered(A).messages[1]
+    foot = usage_line(message, (message,))
 
     assert foot is not None
     assert foot.text() == "in 13.5k · out 415 · 1 search · 44 s · $0.36"

@@ -220,7 +220,6 @@ def _made(results: Sequence[str]) -> tuple[Piece, ...]:
 def _find(_: Sequence[str]) -> tuple[Piece, ...]:
     return (
         Think("I do not know where the function is. Searching is cheaper than reading everything."),
-        Say("Let me find the function."),
         _call("grep", pattern=r"def add\b", glob="*.py"),
     )
 
@@ -237,7 +236,6 @@ def _change(results: Sequence[str]) -> tuple[Piece, ...]:
         return (Say(f"`{_path(results)}` has no `{_WRONG}`: there is nothing to mend."),)
     return (
         Think("It takes away where it should add. One line changes."),
-        Say(f"Found it: `{_WRONG}` should be `{_RIGHT}`."),
         _call("edit_file", path=_path(results) or "", old_text=_WRONG, new_text=_RIGHT),
     )
 
@@ -247,7 +245,6 @@ def _test(results: Sequence[str]) -> tuple[Piece, ...]:
         return (Say("Then I leave it as it is. The tool says: " + _first_line(results[2])),)
     return (
         Think("A change that was not tried is a guess."),
-        Say("Now the tests."),
         _call("shell", command=_TESTS),
     )
 
@@ -257,7 +254,7 @@ def _report_tests(results: Sequence[str]) -> tuple[Piece, ...]:
         return (Say("The change is made, and not tested. The tool says: " + _first_line(results[3])),)
     last = next((line for line in reversed(results[3].splitlines()) if line.strip()), "")
     if last == "OK":
-        return (Think("They pass."), Say(f"Mended: `add` in `{_path(results)}` adds, and the tests pass."))
+        return (Say(f"Mended: `add` in `{_path(results)}` adds, and the tests pass."),)
     return (Say("The change is made, but the tests did not pass. The last line says: " + last[:200]),)
 
 

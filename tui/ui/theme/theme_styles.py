@@ -17,6 +17,7 @@ VARIABLES = {
     "thinking": "thinking-text",
     "muted": "muted-text",
     "rule": "rule",
+    "rail": "rule",
     "heading": "heading",
     "link": "link",
     "list-mark": "muted-text",

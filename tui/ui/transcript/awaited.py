@@ -64,10 +64,10 @@ class Awaited:
         """Whether there is such a line."""
         return self._waiting is not None or self._retry is not None
 
-    def begin(self, section: Section) -> None:
-        """A request was sent, and this section will hold its answer."""
+    def begin(self, section: Section, *, on_rail: bool) -> None:
+        """A request was sent, and this section will hold its answer; ``on_rail`` within a tool run."""
         self.end()
-        self._waiting = WaitingLine(section, self._now(), still=self.still)
+        self._waiting = WaitingLine(section, self._now(), still=self.still, on_rail=on_rail)
 
     def take(self, event: StreamEvent) -> None:
         """End the waiting if the answer has words now."""
@@ -127,13 +127,14 @@ class Awaited:
 class WaitingLine:
     """``⠋ waiting 1.6 s`` in an answer that has no words yet; ``still`` shows neither spinner nor clock."""
 
-    def __init__(self, section: Section, now: float, *, still: bool) -> None:
+    def __init__(self, section: Section, now: float, *, still: bool, on_rail: bool = False) -> None:
         self.section = section
         self._since = now
         self._still = still
         self._loading: ModelLoading | None = None
         self._stalled = False
         self._block = Caption()
+        self._block.on_rail = on_rail
         section.add(self._block)
         self.tick(now)
 

@@ -39,6 +39,8 @@ class Renderable:
     """Whether the cursor stops at it."""
     space: int = 0
     """Empty lines above it."""
+    on_rail: bool = False
+    """Whether it is a step of a tool run, drawn on the line that joins the steps."""
     as_source: bool = False
     """Diagrams are shown as they are written."""
     sideways: int | None = None
@@ -215,8 +217,9 @@ class Caption(Renderable):
         self._runs, self._width = list(runs), 0
 
     def height(self, width: int) -> int:
+        """No line without text."""
         if width != self._width:
-            self._width, self._lines = width, wrap(self._runs, width)
+            self._width, self._lines = width, wrap(self._runs, width) if self._runs else []
         return len(self._lines)
 
     def drop_layout(self) -> None:

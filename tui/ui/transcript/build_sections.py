@@ -19,13 +19,10 @@ from tui.domain.blocks import (
 )
 from tui.domain.citations import SourceNumbers, with_markers
 from tui.domain.compression import CompressionView
-from tui.domain.cost import cost_of
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.format_numbers import count, duration, file_size, input_text, noun, tokens
-from tui.domain.messages import CRASHED, ENDED_EARLY, Message, Role, Turn
+from tui.domain.format_numbers import count, duration, file_size, noun, tokens
+from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
-from tui.domain.stream import Finish
-from tui.domain.thinking import model_title
 from tui.domain.web_search import WebSearch
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
@@ -35,6 +32,8 @@ from tui.ui.transcript.plain_fallback import PlainText
 from tui.ui.transcript.section import Presence, Section, Speaker
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall, ToolState
+from tui.ui.transcript.turn_steps import Step, is_discarded, steps_of
+from tui.ui.transcript.usage_line import usage_line
 from tui.ui.transcript.web_search import Sources, fill_search, search_call
 
 if TYPE_CHECKING:
@@ -171,8 +170,8 @@ def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
         results = results_in(turn.messages)
         if not turn.open:
             results = {**_missing_results(turn.messages), **results}
-        for message in turn.messages:
-            section = section_of(message, results, showing)
+        for message, step in steps_of(turn):
+            section = section_of(message, results, showing, step)
             if section is not None:
                 yield section
             if message.role is Role.USER and message.interrupted:
@@ -210,7 +209,7 @@ def _missing_results(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
     }
 
 
-def section_of(message: Message, results: Results, showing: Showing) -> Section | None:
+def section_of(message: Message, results: Results, showing: Showing, step: Step) -> Section | None:
     """The section of a message; tool results are shown with their calls and have no section."""
     if message.role is Role.TOOL:
         return None
@@ -219,20 +218,18 @@ def section_of(message: Message, results: Results, showing: Showing) -> Section 
         return Section(
             message.id, Speaker.USER, lambda: _built_or_plain(message, lambda: prompt_blocks(message, showing)), guess
         )
-    if message.superseded and message.interrupted == ENDED_EARLY:
-        return Section(
-            message.id, Speaker.MODEL, lambda: _built_or_plain(message, lambda: ended_blocks(message, showing)), 0
-        )
-    if message.superseded:
-        return Section(
-            message.id, Speaker.MODEL, lambda: _built_or_plain(message, lambda: [superseded_block(message)]), 0
-        )
-    return Section(
-        message.id,
-        Speaker.MODEL,
-        lambda: _built_or_plain(message, lambda: answer_blocks(message, results, showing)),
-        guess,
-    )
+
+    def build() -> list[Renderable]:
+        if is_discarded(message):
+            return superseded_blocks(message, step)
+        if message.superseded:
+            return ended_blocks(message, showing, step)
+        return answer_blocks(message, results, showing, step)
+
+    guess = 0 if message.superseded else guess
+    section = Section(message.id, Speaker.MODEL, lambda: _built_or_plain(message, build), guess)
+    section.is_continued = step.is_continued
+    return section
 
 
 def _built_or_plain(message: Message, build: Callable[[], list[Renderable]]) -> list[Renderable]:
@@ -263,24 +260,26 @@ def _text_of(block: Block) -> str:
 ENDED_WORD = "ended early, not sent"
 
 
-def ended_blocks(message: Message, showing: Showing) -> list[Renderable]:
+def ended_blocks(message: Message, showing: Showing, step: Step) -> list[Renderable]:
     """Thinking that the user ended to get the answer."""
-    renderables: list[Renderable] = [head(message)]
+    renderables: list[Renderable] = []
     for block in message.blocks:
         if isinstance(block, ThinkingBlock) and showing.thinking:
             made = thinking_block(block, showing)
             made.word = f"{made.word} · {ENDED_WORD}" if made.word else ENDED_WORD
             renderables.append(made)
-    if len(renderables) == 1:
+    if not renderables:
         after = f" after {duration(message.seconds)}" if message.seconds is not None else ""
         renderables.append(Caption(Run(f"· Thinking{after} · {ENDED_WORD}", "muted")))
-    return renderables
+    return step.blocks(renderables)
 
 
-def superseded_block(message: Message) -> Renderable:
+def superseded_blocks(message: Message, step: Step) -> list[Renderable]:
     """A failed attempt that was repeated: one line that unfolds to its text."""
     why = one_line(message.interrupted or "repeated", 80)
-    return Folded(f"Discarded attempt: {why}", message_text(message))
+    folded = Folded(f"Discarded attempt: {why}", message_text(message))
+    folded.on_rail = step.after_calls
+    return [folded]
 
 
 def _length_of(block: Block) -> int:
@@ -302,9 +301,9 @@ def document(block: DocumentBlock) -> Caption:
     return Caption(Run(f"  ▤ {one_line(block.name, 60)}{pages} · {file_size(length)}", "muted"))
 
 
-def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:
-    """The blocks of the model's message, with head and bill."""
-    renderables: list[Renderable] = [head(message)]
+def answer_blocks(message: Message, results: Results, showing: Showing, step: Step) -> list[Renderable]:
+    """The blocks of the model's message, with the head of its turn if it is the first, and the bill if the last."""
+    renderables: list[Renderable] = []
     numbers = SourceNumbers()
     searches = Searches()
     for block in with_markers(message.blocks, numbers):
@@ -312,16 +311,12 @@ def answer_blocks(message: Message, results: Results, showing: Showing) -> list[
             made: Renderable | None = searches.shown(block.search)
         else:
             made = answer_block(block, results, showing)
-        if isinstance(made, ToolCall):
-            made.space = 0 if isinstance(renderables[-1], ToolCall) else 1
         if made is not None:
             renderables.append(made)
     if numbers.sources:
         renderables.append(Sources(numbers.sources))
-    foot = answer_footer(message)
-    if foot is not None:
-        renderables.append(foot)
-    return renderables
+    foot = usage_line(message, step.bill)
+    return [*step.blocks(renderables), *([foot] if foot is not None else [])]
 
 
 class Searches:
@@ -391,8 +386,6 @@ INFORMATIVE_ARGUMENTS = ("command", "pattern", "query", "url", "path", "file", "
 """The most informative arguments of a call, best first."""
 
 
-CANCELLED = "cancelled"
-"""The reason that is stored with an answer that the user stopped."""
 LONGEST_ARGUMENT = 400
 LONGEST_PARSED = 512 * 1024
 """Characters of arguments that are parsed for the screen, which waits meanwhile."""
@@ -426,74 +419,11 @@ def fill_result(renderable: ToolCall, result: ToolResultBlock, showing: Showing)
     renderable.pictures = [Picture(part, showing.pictures) for part in result.content if isinstance(part, ImageBlock)]
     renderable.state = ToolState.DENIED if result.denied else ToolState.FAILED if result.failed else ToolState.DONE
     renderable.seconds = result.seconds
+    renderable.note = result.note
+    renderable.has_diff = bool(result.diff)
+    if result.diff:
+        renderable.detail = [("diff", result.diff)]
+        return
     text = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
     language = "diff" if text.startswith(("--- ", "diff ")) or "\n@@ " in text[:400] else ""
     renderable.detail = [*renderable.detail[:1], (language, text)]
-
-
-def heading(model: str, level: str) -> str:
-    """The model, and the level in force if it has levels."""
-    name = model_title(model)
-    return one_line(f"{name} · {level}" if level else name, 80)
-
-
-def head(message: Message) -> Caption:
-    """The model and level that answered; a warning if another model was requested."""
-    origin = message.origin
-    if origin is None:
-        return Caption(Run("answer", "muted"))
-    label = [Run(heading(origin.model, origin.level), "muted", Look.BOLD)]
-    if origin.provider == "demo":
-        label.append(Run("  demo: not a real model", "warning"))
-    if message.answered_by is not None:
-        label.append(Run(f"  answered by {one_line(message.answered_by, 60)}", "warning"))
-    return Caption(*label)
-
-
-STOPS = {
-    Finish.LENGTH: "cut at the output limit",
-    Finish.FILTER: "stopped by the provider's filter",
-    Finish.REFUSAL: "refused",
-    Finish.CONTEXT_FULL: "context window full",
-    Finish.MALFORMED_CALL: "invalid tool call",
-}
-
-
-def answer_footer(message: Message) -> Caption | None:
-    """The bill of an answer, and why it ended early, if it did."""
-    runs: list[Run] = []
-    if message.interrupted:
-        why = "the program ended" if message.interrupted == CRASHED else one_line(message.interrupted, 80)
-        runs.append(Run("⚠ stopped by you" if why == CANCELLED else f"⚠ incomplete: {why}", "warning"))
-    elif message.stop is not None and message.stop.finish in STOPS:
-        detail = f": {one_line(message.stop.detail, 80)}" if message.stop.detail else ""
-        runs.append(Run(f"⚠ {STOPS[message.stop.finish]}{detail}", "warning"))
-    bill = bill_of(message)
-    if bill:
-        runs.append(Run(f" · {bill}" if runs else bill, "muted"))
-    return Caption(*runs, space=1) if runs else None
-
-
-def bill_of(message: Message) -> str:
-    """``in 8.2k (6.1k cached, 1.2k written) · out 1.9k · thinking 12.4k · 44 s · $0.36``, as far as known."""
-    parts: list[str] = []
-    usage = message.usage
-    if usage is not None:
-        if usage.input is not None:
-            parts.append(f"in {input_text(usage.input, usage.cache_read, usage.cache_write)}")
-        if usage.output is not None:
-            spoken_tokens = usage.output - usage.thinking if usage.thinking else usage.output
-            parts.append(f"out {tokens(max(0, spoken_tokens))}")
-        if usage.thinking:
-            parts.append(f"thinking {tokens(usage.thinking)}")
-        elif usage.thinking is None and any(isinstance(block, ThinkingBlock) for block in message.blocks):
-            parts.append("thinking unknown (in out)" if usage.output is not None else "thinking unknown")
-        if usage.searches:
-            parts.append(count(usage.searches, "search", "searches"))
-    if message.seconds is not None:
-        parts.append(duration(message.seconds))
-    if message.cost is not None:
-        parts.append(cost_of((message,)).amount)
-    if message.answered_early:
-        parts.append("answered early")
-    return " · ".join(parts)

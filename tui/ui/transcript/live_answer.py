@@ -32,14 +32,14 @@ from tui.ui.pictures.picture import Picture
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable
 from tui.ui.transcript.build_sections import (
     Showing,
-    answer_footer,
     count_tokens,
     fill_arguments,
-    head,
 )
 from tui.ui.transcript.section import Section
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall, ToolState
+from tui.ui.transcript.turn_steps import Step, put_on_rail
+from tui.ui.transcript.usage_line import usage_line
 from tui.ui.transcript.web_search import Sources, fill_search, search_call
 
 Clock = Callable[[], float]
@@ -62,8 +62,10 @@ def is_blank(text: str) -> bool:
 class LiveAnswer:
     """One attempt at an answer."""
 
-    def __init__(self, section: Section, now: Clock, showing: Showing) -> None:
+    def __init__(self, section: Section, now: Clock, showing: Showing, step: Step) -> None:
         self.section = section
+        section.add(Caption(*step.head))
+        self._step = step
         self.calls: dict[str, ToolCall] = {}
         self._now = now
         self._showing = showing
@@ -109,8 +111,8 @@ class LiveAnswer:
         count_tokens(running, None)
         return True
 
-    def finish(self, message: Message) -> None:
-        """Replace running numbers by those of the complete message."""
+    def finish(self, message: Message, step: Step) -> None:
+        """Replace running numbers by those of the complete message, in its place in the turn."""
         self._fold_thinking()
         self._show_reported_counts(message)
         for answer, text in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
@@ -123,12 +125,13 @@ class LiveAnswer:
                 call.detail[0] = ("", written.arguments)  # the same string instead of an equal one
         # Blank blocks are not drawn when the message is opened again, either.
         said = [block for block in self.section.blocks if not isinstance(block, Answer) or not is_blank(block.text())]
-        self.section.blocks[:] = [head(message), *said[1:]]
+        self.section.blocks[:] = said
         for block in self._blocks.values():
             if isinstance(block, Answer):
                 block.close()
         self._show_sources(message)
-        foot = answer_footer(message)
+        self.section.blocks[:] = step.blocks(self.section.blocks[1:])
+        foot = usage_line(message, step.bill)
         if foot is not None:
             self.section.add(foot)
         self.section.touch()
@@ -194,11 +197,11 @@ class LiveAnswer:
             case CitationsReceived(index):
                 self._cited.add(index)
             case BlockStarted(_, "opaque", name):
-                self.section.add(Caption(Run(f"◇ {one_line(name or 'provider item', 60)}", "muted")))
+                self._add(Caption(Run(f"◇ {one_line(name or 'provider item', 60)}", "muted")))
             case BlockNamed(index, name, call_id):
                 self._named(index, name, call_id)
             case ImageData(_, data, url):
-                self.section.add(Picture(ImageBlock(media_type="", data=data, url=url), self._showing.pictures))
+                self._add(Picture(ImageBlock(media_type="", data=data, url=url), self._showing.pictures))
             case BlockFinished(index):
                 self._finished(index)
             case _:
@@ -236,13 +239,17 @@ class LiveAnswer:
             running.seconds = self._time.of(self._index, self._now())
             running.finish()
 
+    def _add(self, block: Renderable) -> None:
+        self.section.add(block)
+        put_on_rail(self.section.blocks[1:], after_calls=self._step.after_calls)
+
     def _answer(self, index: int) -> Answer:
         block = self._blocks.get(index)
         if not isinstance(block, Answer):
             self._fold_thinking()
             block = self._blocks[index] = self._text_before(index) or Answer()
             if block not in self.section.blocks:
-                self.section.add(block)
+                self._add(block)
         return block
 
     def _text_before(self, index: int) -> Answer | None:
@@ -257,8 +264,7 @@ class LiveAnswer:
         if known is None:
             self._fold_thinking()
             row = search_call(search)
-            row.space = 0 if isinstance(self.section.blocks[-1], ToolCall) else 1
-            self.section.add(row)
+            self._add(row)
         else:
             search, row = known[0].with_result(search), known[1]
             fill_search(row, search)
@@ -273,15 +279,14 @@ class LiveAnswer:
             block = self._blocks[index] = Thinking(live=True, folded=self._showing.fold)
             self._running, self._index = block, index
             if self._showing.thinking:
-                self.section.add(block)
+                self._add(block)
         return block
 
     def _call(self, index: int) -> ToolCall:
         block = self._blocks.get(index)
         if not isinstance(block, ToolCall):
             block = self._blocks[index] = ToolCall("")
-            block.space = 0 if isinstance(self.section.blocks[-1], ToolCall) else 1
-            self.section.add(block)
+            self._add(block)
         return block
 
 

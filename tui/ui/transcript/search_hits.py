@@ -15,7 +15,7 @@ from tui.ui.markdown.occurrences import Occurrence, is_in_markdown
 from tui.ui.transcript.blocks import Fold, Renderable
 from tui.ui.transcript.build_sections import SUMMARY, Folded
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.section import MARGIN, Presence, Section, text_width
+from tui.ui.transcript.section import Presence, Section
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall
 from tui.ui.transcript.transcript import Transcript
@@ -98,7 +98,8 @@ def reveal(transcript: Transcript, hit: Hit, terms: SearchTerms) -> tuple[Offset
     line, found = bring_into_view(transcript, hit.place, hit.block, find)
     if found.column is None:
         return None
-    return Offset(MARGIN + found.column, line), Offset(MARGIN + found.end, line + found.last - found.line)
+    left = transcript.column.sections[hit.place].indent_of(hit.block)
+    return Offset(left + found.column, line), Offset(left + found.end, line + found.last - found.line)
 
 
 def bring_into_view(
@@ -118,7 +119,7 @@ def bring_into_view(
     line, found = 0, Occurrence(0)
     for _ in range(MOST_LOOKS):
         # Layout on the way may move the line.
-        found = find(block, text_width(column.width))
+        found = find(block, section.width_of(number, column.width))
         column.changed(section)
         column.settle()
         line = column.line_of(place, number) + found.line

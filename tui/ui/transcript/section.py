@@ -23,6 +23,9 @@ T = TypeVar("T")
 
 MARGIN = 3
 """Columns left of the text: a blank, the bar or the cursor, a blank."""
+RAIL: Line = [Run("│ ", "rail")]
+"""Joins the steps of a tool run; drawn left of their text."""
+RAIL_WIDTH = line_width(RAIL)
 MAX_TEXT = 100
 """Most columns of prose, for readability."""
 
@@ -70,6 +73,14 @@ def margin(speaker: Speaker, *, marked: bool) -> Line:
     return [Run(" " * MARGIN)]
 
 
+def _height(block: Renderable, width: int) -> int:
+    return block.height(width)
+
+
+def _estimated(block: Renderable, width: int) -> int:
+    return block.estimate(width)
+
+
 def _laid_out(block: Renderable, span: tuple[int, int]) -> int:
     return block.lay_out(*span)
 
@@ -112,6 +123,7 @@ class Section:
         "_height",
         "_starts",
         "_width",
+        "is_continued",
         "key",
         "mark",
         "presence",
@@ -135,6 +147,8 @@ class Section:
         self.strips: dict[int, tuple[Line, bool, Strip]] = NO_STRIPS
         """Styled lines, each with what it was made from."""
         self.presence = Presence.SHOWN
+        self.is_continued = False
+        """Whether the next section continues the tool run: without an empty line below."""
         self.mark: Line = NO_MARK
         """Drawn at the right end of the first row; not part of the text."""
 
@@ -147,6 +161,22 @@ class Section:
     def _room(self, width: int) -> int:
         """Columns for text in a transcript of this width."""
         return max(8, text_width(width) - line_width(self.mark))
+
+    def set_continued(self, *, now: bool) -> bool:
+        """Set whether the next section continues this one; returns whether that is a change."""
+        if now == self.is_continued:
+            return False
+        self.is_continued = now
+        self.touch()
+        return True
+
+    def width_of(self, index: int, width: int) -> int:
+        """Columns for a block in a transcript of this width."""
+        return self._room(width) - (RAIL_WIDTH if self.blocks[index].on_rail else 0)
+
+    def indent_of(self, index: int) -> int:
+        """Columns left of the text of a block."""
+        return MARGIN + (RAIL_WIDTH if self.blocks[index].on_rail else 0)
 
     def set_presence(self, presence: Presence) -> None:
         """Hide, dim or show the section."""
@@ -194,14 +224,13 @@ class Section:
             return 0
         if self._build is not None:
             return self._guess // text_width(width) + 5 if self._guess is not None else 3
-        room = self._room(width)
-        return 1 + sum(
-            self._call_safely(index, lambda renderable: renderable.estimate(room)) + block.space
+        return (not self.is_continued) + sum(
+            self._call_safely(index, partial(_estimated, width=self.width_of(index, width))) + block.space
             for index, block in enumerate(self._blocks)
         )
 
     def height(self, width: int) -> int:
-        """Lines at this width, with the blank line below."""
+        """Lines at this width, with the blank line below unless the next section continues this one."""
         if self.presence is Presence.HIDDEN:
             return 0
         if width != self._width or self._dirty:
@@ -209,14 +238,13 @@ class Section:
                 self.strips = {}
             self._width, self._dirty = width, False
             self._starts, self._ends = [], []
-            room = self._room(width)
             at = 0
             for index, block in enumerate(self.blocks):
                 at += block.space
                 self._starts.append(at)
-                at += self._call_safely(index, lambda renderable: renderable.height(room))
+                at += self._call_safely(index, partial(_height, width=self.width_of(index, width)))
                 self._ends.append(at)
-            self._height = at + 1
+            self._height = at + (not self.is_continued)
             if len(self.strips) > self._height:
                 self.strips = {number: kept for number, kept in self.strips.items() if number < self._height}
         return self._height
@@ -245,7 +273,7 @@ class Section:
 
     def lay_out_end(self, count: int) -> None:
         """Lay out the last lines."""
-        left = count - 1
+        left = count - (not self.is_continued)
         for index in range(len(self._starts) - 1, -1, -1):
             if left <= 0:
                 break
@@ -254,12 +282,8 @@ class Section:
             left -= self._ends[index] - self._starts[index] + self._blocks[index].space
 
     def _remeasure(self, index: int) -> None:
-        room = self._room(self._width)
-        change = (
-            self._call_safely(index, lambda renderable: renderable.height(room))
-            - self._ends[index]
-            + self._starts[index]
-        )
+        height = self._call_safely(index, partial(_height, width=self.width_of(index, self._width)))
+        change = height - self._ends[index] + self._starts[index]
         if change:
             self._ends[index] += change
             for later in range(index + 1, len(self._starts)):
@@ -311,7 +335,8 @@ class Section:
         except Exception:  # boundary of a message: an error in it must not end the program
             LOG.exception("block %d of %s (%s) could not be laid out", index, self.key, type(block).__name__)
             raw = self._blocks[index] = PlainText(block_text(block), block.space)
-            raw.height(self._room(self._width))
+            raw.on_rail = block.on_rail
+            raw.height(self.width_of(index, self._width))
             self.touch()
             return ask(raw)
 
@@ -325,19 +350,22 @@ class Section:
             return kept[2]
         width = self._width
         marked = cursor is not None and block == cursor
+        left = margin(self.speaker, marked=marked)
+        if block is not None and self._blocks[block].on_rail:
+            left = [*left, *RAIL]
         if block is None:
             strip = theme_styles.strip([], "", width)
         elif isinstance(line, PictureLine):
             tint = theme_styles.background(background), min(width, MARGIN + text_width(width) + 1) if background else 0
-            left = theme_styles.strip([], "", 0, left=margin(self.speaker, marked=marked))
-            strip = picture_strip(list(left), line, tint, theme_styles.background(""), width)
+            before = theme_styles.strip([], "", 0, left=left)
+            strip = picture_strip(list(before), line, tint, theme_styles.background(""), width)
         else:
             seen = with_mark(line, self.mark, text_width(width)) if self.mark and number == self._starts[0] else line
             if dim:
                 seen, background = [run._replace(role="muted") for run in seen], ""
             has_surface = background or surface_from(seen) is not None
             tinted = min(width, MARGIN + text_width(width) + 1) if has_surface else 0
-            strip = theme_styles.strip(seen, background, tinted, left=margin(self.speaker, marked=marked))
+            strip = theme_styles.strip(seen, background, tinted, left=left)
             if strip.cell_length < width:
                 strip = Strip.join([strip, theme_styles.strip([], "", width - strip.cell_length)])
         if cursor is None:

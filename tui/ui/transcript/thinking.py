@@ -46,6 +46,8 @@ class Thinking(Renderable):
         self.cost: float | None = None
         self.word = ""
         """summary, full, hidden by provider, encrypted …"""
+        self.is_brief = False
+        """A step between others: its head has only the number of tokens."""
 
     @property
     def foldable(self) -> bool:
@@ -196,7 +198,10 @@ class Thinking(Renderable):
             facts.append(money(self.cost))
         if self.word:
             facts.append(self.word)
-        head = f"{mark} {'Thinking…' if self.live else 'Thought'} {' · '.join(facts)}".rstrip()
+        if self.is_brief and not self.live:
+            facts = [fact for fact in facts if fact.endswith(" tok")] or facts
+        title = "Thinking…" if self.live else "" if self.is_brief and facts else "Thought"
+        head = " ".join(filter(None, (mark, title, " · ".join(facts))))
         line: Line = [Run(head, "thinking", Look.BOLD if self.live else Look.PLAIN)]
         room = self._width - len(head) - 3
         if self._shown is Fold.FOLDED and room > 12 and self.has_text:

@@ -13,7 +13,7 @@ from tui.domain.search_terms import SearchTerms
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.lazy_lines import LinePosition
 from tui.ui.markdown.occurrences import Occurrence, occurrences
-from tui.ui.markdown.runs import Line, Look, Run, width_of
+from tui.ui.markdown.runs import Line, Look, Run, line_width, width_of
 from tui.ui.transcript.blocks import Renderable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ToolState(Enum):
     WAITING = ("◌", "tool-waiting", "waiting for you")
     WRITING = ("◌", "tool-waiting", "")
     RUNNING = ("◐", "tool-running", "running")
-    DONE = ("●", "tool-done", "")
+    DONE = ("✓", "tool-done", "")
     FAILED = ("✗", "tool-failed", "failed")
     DENIED = ("⊘", "muted", "denied")
 
@@ -48,6 +48,22 @@ class ToolState(Enum):
         return self.value[2]
 
 
+SHORT_NAMES = {
+    "read_file": "read",
+    "write_file": "write",
+    "edit_file": "edit",
+    "list_dir": "list",
+    "fetch_url": "fetch",
+}
+"""Shorter names of built-in tools."""
+NAME_WIDTH = 5
+"""Columns that shorter names are padded to, so that what they are about starts in one column."""
+MOST_NAME = 40
+MOST_NOTE = 40
+LEAST_ARGUMENT = 4
+"""Columns below which an argument is left out."""
+
+
 class ToolCall(Renderable):
     """A tool call: one line that unfolds to arguments and result."""
 
@@ -58,7 +74,9 @@ class ToolCall(Renderable):
         self.state = ToolState.WRITING
         self.seconds: float | None = None
         self.note = ""
-        """What came out of it, in a few words."""
+        """What came of it in two or three words."""
+        self.has_diff = False
+        """The note counts lines that the call added and removed."""
         self.run_by = ""
         """Who ran it, if not this program; left out where there is no room."""
         self.detail: list[tuple[str, str]] = []
@@ -149,25 +167,34 @@ class ToolCall(Renderable):
             return self._document().line(number - self._above)
         if number:
             return self._line_of_picture(number - 1)
-        ran = self.seconds is not None and self.state is not ToolState.DENIED
-        tail = [word for word in (self.state.word, self.note, duration(self.seconds or 0.0) if ran else "") if word]
-        name = one_line(self.name, 40)
-        used = width_of(name) + 4
-        end = f"  {' · '.join(tail)}" if tail else ""
-        if self.note:
-            end = line_within(end.strip(), max(0, self._width - used - 2))
-            end = f"  {end}" if end else ""
-        by = f" · {self.run_by}" if tail else f"  {self.run_by}"
-        if self.run_by and self._width - used - width_of(end + by) >= min(width_of(self.main_argument), MOST_BEFORE_BY):
-            end += by
-        room = self._width - used - width_of(end)
-        main_argument = line_within(self.main_argument, room) if room > 4 and self.main_argument else ""
+        name = one_line(SHORT_NAMES.get(self.name, self.name), MOST_NAME).ljust(NAME_WIDTH)
+        before = len(self.state.glyph) + width_of(name) + 3
+        end = self._end(self._width - before)
+        room = self._width - before - line_width(end) - (2 if end else 0)
+        main_argument = line_within(self.main_argument, room) if room > LEAST_ARGUMENT and self.main_argument else ""
+        gap = self._width - before - width_of(main_argument) - line_width(end)
         return [
             Run(f"{self.state.glyph} ", self.state.role),
             Run(name, "text", Look.BOLD),
-            Run(f"  {main_argument}" if main_argument else "", "muted"),
-            Run(end, self.state.role if self.state is ToolState.FAILED else "muted"),
+            Run(f"  {main_argument}{' ' * max(2, gap) if end else ''}", "muted"),
+            *end,
         ]
+
+    def _end(self, room: int) -> Line:
+        """What came of the call, how long it took and who ran it, for the right end of the line."""
+        most = max(0, min(MOST_NOTE, room - 2))
+        what = line_within(" · ".join(word for word in (self.state.word, self.note) if word), most)
+        line: Line = [Run(what, "tool-failed" if self.state is ToolState.FAILED else "muted")] if what else []
+        if self.has_diff and not self.state.word:
+            added, _, removed = self.note.partition(" ")
+            line = [Run(f"{added} ", "diff-added"), Run(removed, "diff-removed")]
+        if self.seconds is not None and self.state is not ToolState.DENIED:
+            line.append(Run(f"{' · ' if line else ''}{duration(self.seconds)}", "muted"))
+        by = Run(f"{' · ' if line else ''}{self.run_by}", "muted") if self.run_by else None
+        needed = min(width_of(self.main_argument), MOST_BEFORE_BY)
+        if by is not None and room - line_width([*line, by]) - 2 >= needed:
+            line.append(by)
+        return line
 
     def _line_of_picture(self, number: int) -> Line:
         for picture, height in zip(self.pictures, self._heights, strict=True):

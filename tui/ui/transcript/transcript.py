@@ -271,9 +271,11 @@ class Transcript(ScrollView, can_focus=True):
         copied = CopiedText()
         for absolute in range(first, last + 1):
             found = self.column.find(absolute)
-            line = self.column.sections[found[0]].line(found[1])[0] if found is not None else []
-            start = max(0, selection.start.x - MARGIN) if selection.start and absolute == first else 0
-            end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else None
+            section = self.column.sections[found[0]] if found is not None else None
+            line, _, block = section.line(found[1]) if section is not None and found is not None else ([], "", None)
+            left = section.indent_of(block) if section is not None and block is not None else MARGIN
+            start = max(0, selection.start.x - left) if selection.start and absolute == first else 0
+            end = max(0, selection.end.x - left) if selection.end and absolute == last else None
             copied.add(line, start, end)
         return copied.text, "\n"
 

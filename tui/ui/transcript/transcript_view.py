@@ -33,8 +33,9 @@ from tui.domain.events import (
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import printable
 from tui.domain.stream import StreamEvent
+from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.state import SessionView
-from tui.ui.markdown.runs import Look, Run
+from tui.ui.markdown.runs import Run
 from tui.ui.transcript.awaited import Awaited, remove_section
 from tui.ui.transcript.blocks import Caption
 from tui.ui.transcript.branch_mark import branch_mark
@@ -42,7 +43,6 @@ from tui.ui.transcript.build_sections import (
     Showing,
     fill_result,
     folded_into,
-    heading,
     message_text,
     prompt_blocks,
     section_of,
@@ -53,6 +53,8 @@ from tui.ui.transcript.plain_fallback import PlainFallback, PlainText
 from tui.ui.transcript.section import Section, Speaker, block_text
 from tui.ui.transcript.tool_call import ToolCall, ToolState
 from tui.ui.transcript.transcript import Transcript
+from tui.ui.transcript.turn_steps import Step, TurnSoFar, head_line, steps_of
+from tui.ui.transcript.usage_line import usage_line
 
 
 class ToolCalls:
@@ -120,6 +122,9 @@ class TranscriptView:
         self._broken = False
         """An error in drawing this turn was already reported."""
         self._places: Mapping[str, tuple[int, int]] = {}
+        self._so_far = TurnSoFar()
+        self._of_turn: list[Section] = []
+        """Sections of the answers of the running turn."""
 
     @property
     def is_live(self) -> bool:
@@ -137,9 +142,10 @@ class TranscriptView:
         self._calls.clear()
         self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
         self._mark_prompts()
+        self._enter_turn(view.open_turn)
         if view.answer is not None:
             answer = view.answer
-            self._begin(f"{answer.round}:{answer.attempt}", answer.spec.model, answer.plan.level)
+            self._begin(f"{answer.round}:{answer.attempt}", answer.spec, answer.plan)
             for event in view.answer.events:
                 self.take(Stamped(view.session, view.seq, Streamed("", view.answer.round, view.answer.attempt, event)))
         elif view.retry is not None:
@@ -197,7 +203,7 @@ class TranscriptView:
             case TurnStarted(turn):
                 self._turn_started(turn)
             case RequestStarted(turn_id, round_, attempt, spec, plan):
-                self._begin(f"{turn_id}:{round_}:{attempt}", spec.model, plan.level)
+                self._begin(f"{turn_id}:{round_}:{attempt}", spec, plan)
             case AttemptReset():
                 self._reset()
             case MessageCompleted(message=message):
@@ -246,17 +252,18 @@ class TranscriptView:
         elif self._live is not None:
             self.awaited.stalled(self._live.section, event.seconds)
 
-    def _begin(self, key: str, model: str, level: str) -> None:
+    def _begin(self, key: str, spec: ModelSpec, plan: ThinkingPlan) -> None:
         self._drop_bare()
-        self._live = LiveAnswer(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._showing)
-        self._live.section.add(Caption(Run(heading(model, level), "muted", Look.BOLD)))
-        self.awaited.begin(self._live.section)
-        self._transcript.column.append(self._live.section)
+        step = self._so_far.next(head_line(spec.provider, spec.model, plan.level))
+        self._live = LiveAnswer(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._showing, step)
+        self.awaited.begin(self._live.section, on_rail=step.after_calls)
+        self._append(self._live.section, step)
 
     def _reset(self) -> None:
         self.awaited.end()
         live, self._live = self._live, None
         if live is not None:
+            self._of_turn = [section for section in self._of_turn if section is not live.section]
             remove_section(self._transcript, live.section)
 
     def _drop_bare(self) -> None:
@@ -281,12 +288,16 @@ class TranscriptView:
         if any(section.key == message.id for section in self._transcript.column.sections):
             # No later attempt gave an answer, so the one that was cut off counts again.
             self._drop_bare()
-            self._replace_same(filter(None, [section_of(message, {}, self._showing)]))
+            self._replace_same(filter(None, [section_of(message, {}, self._showing, self._so_far.next_of(message))]))
+            self._so_far.add(message)
             return
         self.awaited.end()
         live, self._live = self._live, None
         if isinstance(live, LiveAnswer):
-            live.finish(message)
+            step = self._so_far.next_of(message)
+            live.finish(message, step)
+            self._so_far.add(message)
+            self._continue_above(live.section, step)
             self._transcript.column.rename(live.section, message.id)
             self._calls.add(live.section, live.calls)
             self._transcript.column.changed(live.section)
@@ -295,9 +306,11 @@ class TranscriptView:
 
     def _store(self, message: Message, instead: Section | None = None) -> None:
         """Draw a complete message as it will look when the session is opened again."""
-        section = section_of(message, {}, self._showing)
+        step = self._so_far.next_of(message)
+        section = section_of(message, {}, self._showing, step)
+        self._so_far.add(message)
         if section is not None and instead is None:
-            self._transcript.column.append(section)
+            self._append(section, step)
         elif section is not None:
             sections = self._transcript.column.sections
             self._transcript.rearrange([section if other is instead else other for other in sections])
@@ -345,13 +358,52 @@ class TranscriptView:
 
     # The surrounding turn
 
+    def _enter_turn(self, turn: Turn | None) -> None:
+        messages = turn.messages if turn is not None else ()
+        keys = {message.id for message in messages}
+        self._so_far = TurnSoFar(messages)
+        self._of_turn = [section for section in self._transcript.column.sections if section.key in keys]
+
+    def _append(self, section: Section, step: Step) -> None:
+        """Append a message of the turn."""
+        self._transcript.column.append(section)
+        self._of_turn.append(section)
+        self._continue_above(section, step)
+
+    def _continue_above(self, section: Section, step: Step) -> None:
+        """Join an answer without a head to the one above it in the turn."""
+        index = self._of_turn.index(section)
+        above = self._of_turn[index - 1] if index else None
+        if above is not None and above.speaker is section.speaker is Speaker.MODEL:
+            self._continue(above, now=not step.head)
+
+    def _continue(self, section: Section, *, now: bool) -> None:
+        if section.set_continued(now=now):
+            self._transcript.column.changed(section)
+
+    def _show_bill(self, turn: Turn) -> None:
+        """Draw a finished turn as it will look when the session is opened again: the bill is below its last answer."""
+        for message, step in steps_of(turn):
+            index = self._transcript.column.index_of(message.id)
+            if index is None:
+                continue
+            section = self._transcript.column.sections[index]
+            self._continue(section, now=step.is_continued)
+            foot = usage_line(message, step.bill) if step.bill else None
+            if foot is not None:
+                if usage_line(message, ()) is not None:
+                    section.blocks.pop()  # the line that says only why the answer ended
+                section.add(foot)
+                self._transcript.column.changed(section)
+
     def _turn_started(self, turn: Turn) -> None:
+        self._enter_turn(turn)
         for message in turn.messages:
             if message.role is Role.USER:
                 section = Section(message.id, Speaker.USER)
                 for block in prompt_blocks(message, self._showing):
                     section.add(block)
-                self._transcript.column.append(section)
+                self._append(section, Step())
         self._transcript.follow()
 
     def _turn_ended(self, turn: Turn, error: PonderError | None) -> None:
@@ -366,6 +418,8 @@ class TranscriptView:
         if self._broken:
             self._broken = False
             self._replace_same(sections_of((turn,), self._showing))
+        else:
+            self._show_bill(turn)
         if error is not None:
             self._notice("error", error.message, error.advice)
 
