@@ -157,7 +157,7 @@ def test_a_search_is_shown_while_it_runs_and_asks_nobody() -> None:
     live.take(Stamped("s", 10, scenes.streamed(BlockStarted(1, "search", name="web_search_tool_result"))))
     live.take(Stamped("s", 11, scenes.streamed(SearchReported(1, WebSearch(id="s1", results=(A,), done=True)))))
     assert [plain(rows(block, 80)[0]) for block in sections_of(live)[-1].blocks if isinstance(block, ToolCall)] == [
-        '✓ web_search  "rain"'.ljust(48) + "1 result · run by the provider"
+        '✓ web_search  "rain"'.ljust(50) + "1 result · run by the provider"
     ]
 
 

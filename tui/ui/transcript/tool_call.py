@@ -182,8 +182,8 @@ class ToolCall(Renderable):
 
     def _end(self, room: int) -> Line:
         """What came of the call, how long it took and who ran it, for the right end of the line."""
-        most = max(0, min(MOST_NOTE, room - 2))
-        what = line_within(" · ".join(word for word in (self.state.word, self.note) if word), most)
+        most = room - 2 if self.state is ToolState.FAILED else min(MOST_NOTE, room - 2)
+        what = line_within(" · ".join(word for word in (self.state.word, self.note) if word), max(0, most))
         line: Line = [Run(what, "tool-failed" if self.state is ToolState.FAILED else "muted")] if what else []
         if self.has_diff and not self.state.word:
             added, _, removed = self.note.partition(" ")
