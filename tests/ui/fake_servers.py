@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tui.app.server_offers import ResourceRow, ServerOffers
+from tui.domain.forms import Form
 from tui.domain.listing import ServerPrompt
 
 
@@ -16,6 +17,12 @@ class FakeServers(ServerOffers):
 
     def follow(self, heard: Callable[[], None] | None) -> None:
         pass
+
+    def follow_forms(self, heard: Callable[[], None] | None) -> None:
+        pass
+
+    def forms(self) -> Sequence[Form]:
+        return ()
 
     def prompts(self) -> Sequence[ServerPrompt]:
         return ()
