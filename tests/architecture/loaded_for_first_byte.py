@@ -1,6 +1,7 @@
 """Runs ``ponder -p`` as ``python -m`` does, and says which modules were loaded when its first byte was written.
 
 Run: ``python -m tests.architecture.loaded_for_first_byte``. The names go to stderr as a JSON list; the answer is lost.
+Another command line may follow.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def main() -> None:
     sys.stdout = cast(TextIO, out)  # it has all that the program uses
     from tui.cli.main import main as ponder
 
-    code = ponder(QUESTION)
+    code = ponder(sys.argv[1:] or QUESTION)
     print(json.dumps(out.loaded), file=sys.stderr)
     raise SystemExit(code)
 

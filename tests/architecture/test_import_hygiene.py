@@ -51,6 +51,8 @@ ASKING_THE_DEMO = "from tui.cli.main import main\nmain(['-p', 'hi', '-m', 'demo/
 OURS_BEFORE_THE_FIRST_BYTE = 150
 """Modules of ours. One more costs a tenth of a millisecond at least: raise this for what the first word cannot be
 had without, and lower it when something falls away."""
+OURS_BEFORE_THE_FIRST_LINE = 190
+"""The same for the first line of ``ponder --linear``, which has all services and the first prompt to offer."""
 OTHERS_BEFORE_THE_FIRST_BYTE = 120
 """Of the standard library and orjson, beyond what the interpreter begins with. Another Python has other ones: a few
 spare, fewer than any library would bring."""
@@ -120,6 +122,18 @@ def test_the_first_byte_of_an_answer_waits_for_few_modules(before_the_first_byte
 )
 def test_the_first_byte_of_an_answer_does_not_wait_for(before_the_first_byte: frozenset[str], spared: str) -> None:
     assert not {name for name in before_the_first_byte if name == spared or name.startswith(f"{spared}.")}
+
+
+def test_the_first_line_without_a_screen_waits_for_few_modules(tmp_path: Path) -> None:
+    environment = {**os.environ, "PONDER_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.architecture.loaded_for_first_byte", "--linear", "-m", "demo/fast"],
+        input="", capture_output=True, text=True, check=True, env=environment, cwd=ROOT,
+    )  # fmt: skip
+    loaded = set(json.loads(done.stderr.splitlines()[-1]))
+    assert {name.partition(".")[0] for name in loaded}.isdisjoint({*HEAVY, "pydantic"} - {"sqlite3"})
+    ours = {name for name in loaded if name.partition(".")[0] == "tui"}
+    assert len(ours) <= OURS_BEFORE_THE_FIRST_LINE, sorted(ours)
 
 
 def test_a_headless_answer_loads_no_screen_no_keyring_and_no_protocol_it_does_not_speak() -> None:

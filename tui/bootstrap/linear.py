@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import logging
 import os
@@ -10,7 +11,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
@@ -28,6 +29,9 @@ from tui.linear.typed_lines import TypedLines
 from tui.providers.log_file import open_log
 from tui.settings.layers import Layer
 from tui.ui.terminal.shutdown import Shutdown
+
+if TYPE_CHECKING:
+    from tui.commands.registry import Registry
 
 LOG = logging.getLogger(__name__)
 ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
@@ -52,8 +56,6 @@ def run_linear(environment: Mapping[str, str], options: LaunchOptions, *, resume
 
 def _run(program: Program, shutdown: Shutdown, resume: str | None, *, latest: bool) -> tuple[int, Exception | None]:
     open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=False)
-    # Reports drawn with blocks and bars are written with words instead.
-    program.in_force.layers = program.layers.with_value(Layer.COMMAND_LINE, "ui.plain", value=True)
     availability = ProviderAvailability(program)
     availability.look_for_keys(stored=False)
     storage: Storage = StorageWithPrivate(open_storage(program))
@@ -85,9 +87,13 @@ def _converse(program: Program, services: AppServices, shutdown: Shutdown) -> tu
         return typed[0]
 
     out = LineWriter(_ready(sys.stdout), ends_rows=lambda: bool(typed) and typed[0].echoes)
-    app = LinearApp(
-        services, out, make_typed, lambda: commands_with_prompts(program, services), lambda text: _copied(program, text)
-    )
+
+    def make_commands() -> Registry:
+        # Reports drawn with blocks and bars are written with words instead. Not before: checking a value takes long.
+        program.in_force.layers = program.layers.with_value(Layer.COMMAND_LINE, "ui.plain", value=True)
+        return commands_with_prompts(program, services)
+
+    app = LinearApp(services, out, make_typed, make_commands, lambda text: _copied(program, text))
     before = signal.signal(signal.SIGINT, lambda *_: app.interrupt_from_thread())
     shutdown.register_leave(app.end_from_thread)
     try:
@@ -98,6 +104,14 @@ def _converse(program: Program, services: AppServices, shutdown: Shutdown) -> tu
     finally:
         signal.signal(signal.SIGINT, before)
         out.close()
+        if out.is_gone:
+            _discard_output()
+
+
+def _discard_output() -> None:
+    """Let the interpreter end cleanly although the reader of its output is gone."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _source() -> io.RawIOBase:

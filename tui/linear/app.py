@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tui.linear.typed_lines import TypedLines
 
 TICK_S = 1.0
+READY_AFTER_S = 0.2
+"""Delay before what is slow is loaded and searched, so that the first prompt comes first."""
 MOST_RUNNING = 8
 
 Took = Callable[[Typed | None], None]
@@ -132,6 +134,7 @@ class LinearApp:
 
     async def _get_ready(self) -> None:
         """What the first lines need not wait for."""
+        await asyncio.sleep(READY_AFTER_S)
         await asyncio.to_thread(load_parser)
         await self.services.discover()
 
@@ -154,7 +157,8 @@ class LinearApp:
     async def submit(self, text: str) -> None:
         """Send a prompt, or queue it; it replaces the turn that is edited."""
         composing, chat = self.composing, self.services.chat
-        blocks, replaced = composing.blocks(text), composing.replaces
+        blocks = composing.blocks(text)
+        replaced = composing.edited or (composing.kept_for if text == composing.kept else None)
         was_busy = self.conversation.is_busy
         self.conversation.chosen_turn = None
         self.prompting.is_sending = not was_busy
@@ -165,10 +169,10 @@ class LinearApp:
                 await chat.submit(blocks)
         except PonderError:
             self.prompting.is_sending = False
-            composing.kept = text
+            composing.kept, composing.kept_for = text, replaced
+            composing.keep()
             raise
-        composing.clear()
-        composing.keep()
+        composing.sent(text)
         if was_busy and replaced is None:
             self.conversation.say("Queued. It is sent when this answer ends.")
 
@@ -215,8 +219,7 @@ class LinearApp:
             rows = [f"{one_line(row.title, 60)}, {row.activity.value}" for row in working[:MOST_RUNNING]]
             kept = "Nothing" if all(row.private for row in working) else "What has arrived"
             title = [f"{count(len(working), 'session')} still at work:", *rows, f"{kept} is kept."]
-            async with self.questions.turn:
-                answer = await self.questions.choose(title, [Choice("quit", "stop and quit"), Choice("stay", "stay")])
+            answer = await self.questions.choose(title, [Choice("quit", "stop and quit"), Choice("stay", "stay")])
             if answer != "quit":
                 return
         self.end(0)
@@ -253,8 +256,7 @@ class LinearApp:
 
     async def _ask_to_wait(self) -> None:
         rows = [Choice("wait", "wait"), Choice("now", "send it again now"), Choice("stop", "stop")]
-        async with self.questions.turn:
-            answer = await self.questions.choose([], rows)
+        answer = await self.questions.choose([], rows)
         if answer in ("wait", "now"):
             await self.services.chat.end_wait(now=answer == "now")
         else:

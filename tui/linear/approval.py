@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from tui.domain.blank_marks import marked
+from tui.domain.blank_marks import BLANK, marked
 from tui.domain.events import ApprovalAsked
 from tui.domain.format_numbers import count
 from tui.linear.questions import Choice
 
+INDENT = re.compile(rf"^([-+]?)({BLANK}+)(?=[^{BLANK}\n])", re.MULTILINE)
+"""Blanks at the beginning of a line, which hide nothing."""
 WITH_REASON = "no:"
 """The answer that asks for a reason."""
 
@@ -21,7 +24,7 @@ def call_lines(asked: ApprovalAsked, elsewhere: str = "") -> list[str]:
     where = f' in "{elsewhere}"' if elsewhere else ""
     lines = [f"Question{where}: {marked(asked.summary.replace(chr(10), ' '))}"]
     lines += [line for line in marked(asked.note).split("\n") if line]
-    detail = marked(asked.detail.rstrip("\n"))
+    detail = INDENT.sub(lambda found: found[1] + " " * len(found[2]), marked(asked.detail.rstrip("\n")))
     if asked.detail:
         rows = detail.split("\n")
         what = "Changes" if is_diff(asked.detail) else "Text"

@@ -67,7 +67,7 @@ class ScreenParts:
 
     def put_draft(self, text: str) -> None:
         """Keep a text as the draft."""
-        self._app.composing.kept = text
+        self._app.composing.kept, self._app.composing.kept_for = text, None
         self._app.composing.keep()
         if text:
             self._app.say_draft()
@@ -102,6 +102,7 @@ class ScreenParts:
         if index is None:
             raise UsageError("That turn no longer exists.")
         self._app.composing.put_back(turns[index].user_blocks, turn_id)
+        self._app.composing.edited = turn_id
         later = len(turns) - index - 1
         moves = f" and {count(later, 'later turn')}" if later else ""
         cost = self._app.services.cache.before_turn(self._app.conversation.view(), turn_id)

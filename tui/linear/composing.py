@@ -29,8 +29,10 @@ class Composing:
         self._attached: list[tuple[str, Block]] = []
         self.kept = ""
         """A prompt that was put back, or not sent: /draft sends it."""
-        self.replaces: str | None = None
-        """The turn that the next prompt replaces."""
+        self.kept_for: str | None = None
+        """The turn that ``kept`` replaces when it is sent."""
+        self.edited: str | None = None
+        """The turn that the next prompt replaces, whatever it is."""
 
     @property
     def is_open(self) -> bool:
@@ -61,9 +63,14 @@ class Composing:
             self._drafts.keep_draft(self._session, text)
 
     def clear(self) -> None:
-        """Drop the lines, the attachments and the edit."""
+        """Drop the lines, the attachments, the draft and the edit."""
         self._lines, self._is_block, self._is_paste = [], False, False
-        self._attached, self.kept, self.replaces = [], "", None
+        self._attached, self.kept, self.kept_for, self.edited = [], "", None, None
+
+    def drop_lines(self) -> None:
+        """Drop the lines that are not a whole prompt."""
+        self._lines, self._is_block, self._is_paste = [], False, False
+        self.keep()
 
     def put_back(self, blocks: Sequence[Block], turn: str | None) -> None:
         """Keep an earlier prompt, with its files; when it is sent it replaces its turn."""
@@ -72,7 +79,14 @@ class Composing:
             (block.name or "picture", block) for block in blocks if isinstance(block, ImageBlock | DocumentBlock)
         ]
         self.kept = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
-        self.replaces = turn
+        self.kept_for = turn
+        self.keep()
+
+    def sent(self, text: str) -> None:
+        """A prompt was sent. Another one that was kept stays, unless this one was typed in its place."""
+        kept, kept_for = ("", None) if text == self.kept or self.edited else (self.kept, self.kept_for)
+        self.clear()
+        self.kept, self.kept_for = kept, kept_for
         self.keep()
 
     def attach(self, name: str, block: Block) -> None:

@@ -58,6 +58,8 @@ class Conversation:
     @property
     def is_settled(self) -> bool:
         """Whether nothing runs, and everything that has happened was said."""
+        if self.is_busy:
+            return False
         now = self._services.chat.view()
         is_waiting = bool(now.queue) and not now.queue_held
         return now.phase is Phase.IDLE and not is_waiting and now.seq <= self._seen
@@ -177,7 +179,7 @@ def opening_lines(view: SessionView, *, private: bool, is_first: bool) -> list[s
         lines.append("Type a prompt and press enter. /help lists the commands, ctrl+d quits.")
     else:
         lines.append(f"A new session. Model {name}.")
-    if view.spec.provider == "demo":
+    if is_first and view.spec.provider == "demo":
         lines.append("The demo answers until you add a key with /key PROVIDER. It is not a real model.")
     if private:
         lines.append("Nothing of this conversation is stored. It is gone when ponder ends.")

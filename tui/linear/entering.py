@@ -51,6 +51,8 @@ class Entering:
                 app.questions.answered(typed)
         elif typed.pasted or app.composing.is_open or not app.approvals.answered(typed.text.strip()):
             self._compose(typed)
+        else:
+            app.prompting.soon()
 
     def _refuse(self, why: str) -> None:
         self._app.out.say([why])
@@ -91,7 +93,7 @@ class Entering:
         app.out.broken_off()
         app.out.release()
         if app.composing.is_open:
-            app.composing.clear()
+            app.composing.drop_lines()
             app.out.say(["The lines are dropped."])
         elif app.questions.leave() or (not app.conversation.is_busy and app.work.cancel()):
             pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.commands.registry import Command, Group
-from tui.linear.sentences import spoken
+from tui.linear.sentences import bare
 
 if TYPE_CHECKING:
     from tui.linear.app import LinearApp
@@ -39,4 +39,4 @@ def _searched(command: Command) -> str:
 
 def _line(command: Command) -> str:
     usage = f" {command.argument.usage}" if command.argument else ""
-    return f"/{command.slash}{usage}: {spoken(command.help)}"
+    return f"/{command.slash}{usage}: {bare(command.help)}"

@@ -16,7 +16,7 @@ from tui.domain.printable import one_line
 from tui.domain.usage import MeterReading
 from tui.engine.session import RequestPreview
 from tui.linear.questions import Choice
-from tui.linear.sentences import context_text, ended, spoken
+from tui.linear.sentences import bare, context_text, ended, spoken
 
 if TYPE_CHECKING:
     from tui.linear.app import LinearApp
@@ -36,7 +36,9 @@ async def inspect(app: LinearApp) -> None:
     chat, draft = app.services.chat, app.composing.kept
     preview = await chat.preview(draft)
     app.out.say(preview_lines(preview, chat.bill()))
-    while (page := await app.questions.choose(["More:"], PAGES)) is not None:
+    first = len(PAGES)
+    while (page := await app.questions.choose([], PAGES, first=first)) is not None:
+        first = 0
         match page:
             case "blocks":
                 app.out.say(block_lines(preview, app.conversation.view().turns))
@@ -52,7 +54,7 @@ def preview_lines(preview: RequestPreview, bill: Bill) -> list[str]:
     """Model, plan, warnings, size and cost."""
     request = preview.request
     lines = [f"Next request: {preview.target.provider.id}/{request.model}. {ended(spoken(request.plan.summary))}"]
-    lines += [f"Note: {spoken(warning)}" for warning in (*request.plan.warnings, *request.outgoing.warnings)]
+    lines += [f"Note: {bare(warning)}" for warning in (*request.plan.warnings, *request.outgoing.warnings)]
     lines += [context_text(preview.meter), *part_lines(preview.meter)]
     would = preview.compression
     if would is not None:

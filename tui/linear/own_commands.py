@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui.commands.registry import Argument, Command, CommandContext, Group, Registry
+from tui.commands.registry import Argument, Command, CommandContext, Group, Registry, View
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.errors import UsageError
 from tui.domain.messages import Turn
@@ -59,6 +59,15 @@ class OwnCommands:
                 run=self.draft,
                 argument=Argument(usage="[show|drop]"),
                 example="/draft",
+            ),
+            Command(
+                id="linear.history",
+                slash="history",
+                title="Earlier prompts",
+                help="List earlier prompts, and make one the draft.",
+                group=Group.CHAT,
+                run=self.history,
+                example="/history",
             ),
             Command(
                 id="linear.skip",
@@ -120,6 +129,10 @@ class OwnCommands:
             context.screen.say("Dropped.")
         else:
             await self._app.submit(composing.kept)
+
+    async def history(self, context: CommandContext, _: str) -> None:
+        """List earlier prompts."""
+        await context.screen.show(View.HISTORY)
 
     async def skip(self, context: CommandContext, _: str) -> None:
         """Say no more of what arrives."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 
 from tui.domain.format_numbers import count
 from tui.linear.inline_text import formula_text, inline_text
@@ -51,16 +52,22 @@ class PlainMarkdown:
 
     def feed(self, text: str) -> list[str]:
         """Add text; returns the lines that are complete now."""
-        *whole, self._pending = (self._pending + text).split("\n")
+        *whole, pending = (self._pending + text).split("\n")
         found: list[str] = []
         for line in whole:
-            found += self._given(self._take(line.rstrip("\r")), is_code=self._fence is not None)
-        if len(self._pending) > SOFT_LIMIT:
-            cut = self._pending.rfind(" ", SOFT_LIMIT // 2, SOFT_LIMIT)
-            cut = cut if cut > 0 else SOFT_LIMIT
-            line, self._pending = self._pending[:cut], self._pending[cut:].lstrip(" ")
-            found += self._given([*self._take(line), *self._flushed()], is_code=self._fence is not None)
+            rest = self._cut(line.rstrip("\r"), found)
+            found += self._given(self._take(rest), is_code=self._fence is not None)
+        self._pending = self._cut(pending, found)
         return found
+
+    def _cut(self, line: str, found: list[str]) -> str:
+        """Give the beginning of a line that is too long; returns the rest."""
+        while len(line) > SOFT_LIMIT:
+            blank = line.rfind(" ", SOFT_LIMIT // 2, SOFT_LIMIT)
+            end = blank if blank > 0 else SOFT_LIMIT
+            begin, line = line[:end], line[end:].lstrip(" ")
+            found += self._given([*self._take(begin), *self._flushed()], is_code=self._fence is not None)
+        return line
 
     def close(self) -> list[str]:
         """The rest."""
@@ -129,15 +136,19 @@ class PlainMarkdown:
         if RULE.match(line):
             yield from self._flushed()
             yield ""
-        elif (opened := DETAILS.match(line)) is not None or SUMMARY.match(line) is not None:
+        elif (opened := DETAILS.match(line)) is not None:
             yield from self._flushed()
-            summary = SUMMARY.match(opened["rest"] if opened is not None else line)
-            if summary is not None:
-                title = SUMMARY_END.split(summary["title"], maxsplit=1)[0].strip()
-                yield f"Details: {inline_text(title)}"
-        elif DETAILS_END.match(line) is not None:
+            yield from self._take(opened["rest"]) if opened["rest"].strip() else ()
+        elif (summary := SUMMARY.match(line)) is not None:
+            yield from self._flushed()
+            title, *rest = SUMMARY_END.split(summary["title"], maxsplit=1)
+            yield f"Details: {inline_text(title.strip())}"
+            yield from self._take(rest[0]) if rest and rest[0].strip() else ()
+        elif "</" in line and (ended := DETAILS_END.match(line)) is not None:
+            yield from self._take(ended["before"]) if ended["before"].strip() else ()
             yield from self._flushed()
             yield "End of details."
+            yield from self._take(ended["rest"]) if ended["rest"].strip() else ()
         else:
             if ITEM.match(line) or FOOTNOTE.match(line):
                 yield from self._flushed()
@@ -168,7 +179,7 @@ class PlainMarkdown:
 
     def _begin_code(self, fence: re.Match[str]) -> Iterator[str]:
         self._fence = fence
-        info = fence["info"].strip().split(" ")[0]
+        info = fence["info"].strip()
         if info == MATH_FENCE:
             self._fence, self._collected, self._closer = None, [], fence["mark"]
         elif is_mermaid(info):
@@ -214,10 +225,9 @@ class PlainMarkdown:
     def _row(self, line: str) -> str:
         """A row; the first cell names it, and of more than two columns each other cell has its head."""
         self._rows += 1
-        found = [inline_text(cell) for cell in cells(line)][: len(self._columns)]
-        first, *rest = found or [""]
-        heads = [f"{head} " for head in self._columns[1:]] if len(self._columns) > 2 else [""]
-        named = [f"{head}{cell}" for head, cell in zip(heads, rest, strict=False) if cell]
+        first, *rest = [inline_text(cell) for cell in cells(line)]
+        heads = [f"{head} " for head in self._columns[1:]] if len(self._columns) > 2 else []
+        named = [f"{head}{cell}" for head, cell in zip_longest(heads, rest, fillvalue="") if cell]
         return f"{first}: {', '.join(named)}" if named else first
 
     def _end_table(self) -> list[str]:

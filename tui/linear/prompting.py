@@ -50,7 +50,7 @@ class Prompting:
         if app.questions.is_open:
             app.questions.ask_again()
         elif app.approvals.is_open:
-            app.out.prompt(app.approvals.prompt)
+            app.approvals.ask_again()
         elif is_settled and app.work.is_idle:
             if app.entering.has_ended:
                 app.end(0)

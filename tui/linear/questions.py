@@ -37,8 +37,10 @@ class Questions:
         self._waiting: asyncio.Future[str] | None = None
         self._secret = False
         self._prompt = ""
-        self.turn = asyncio.Lock()
-        """Held by what asks."""
+        self.asking = asyncio.Lock()
+        """Held while a question is printed and waits."""
+        self.asked = 0
+        """The number of questions so far."""
         self.is_over = False
         """The input has ended: nothing can be asked any more."""
 
@@ -78,25 +80,19 @@ class Questions:
 
     async def line(self, prompt: str) -> str:
         """A line that the user enters; "" if it is empty. Raises Left."""
-        if self.is_over:
-            raise Left
-        self._prompt = prompt
-        self._out.prompt(prompt)
-        self._waiting = asyncio.get_running_loop().create_future()
-        try:
-            return await self._waiting
-        finally:
-            self._waiting = None
+        async with self.asking:
+            return await self._line(prompt)
 
     async def secret(self, prompt: str) -> str:
         """The same, and nothing of it is shown. Raises Left."""
-        await self._out.written()
-        with self._typed.hidden():
-            self._secret = True
-            try:
-                return await self.line(prompt)
-            finally:
-                self._secret = False
+        async with self.asking:
+            await self._out.written()
+            with self._typed.hidden():
+                self._secret = True
+                try:
+                    return await self._line(prompt)
+                finally:
+                    self._secret = False
 
     async def choose(
         self, title: Sequence[str], rows: Sequence[Choice], *, find: bool = False, first: int = PAGE
@@ -105,18 +101,33 @@ class Questions:
 
         With ``find``, words select rows. ``first`` is the number of rows that are given at first.
         """
-        self._out.say(title)
+        async with self.asking:
+            self._out.say(title)
+            try:
+                return await self._chosen(rows, find=find, first=first)
+            except Left:
+                return None
+
+    async def _line(self, prompt: str) -> str:
+        if self.is_over:
+            raise Left
+        self.asked += 1
+        self._prompt = prompt
+        self._out.release()
+        self._out.prompt(prompt)
+        self._waiting = asyncio.get_running_loop().create_future()
         try:
-            return await self._chosen(rows, find=find, first=first)
-        except Left:
-            return None
+            return await self._waiting
+        finally:
+            self._waiting = None
+            self._out.withdraw()
 
     async def _chosen(self, rows: Sequence[Choice], *, find: bool, first: int) -> str | None:
         shown, given = list(rows), 0
         given = self._say_page(shown, given, min(first, PAGE))
         while True:
             is_more = len(shown) > given
-            answer = await self.line(_prompt(len(shown), find=find, is_more=is_more))
+            answer = await self._line(_prompt(len(shown), find=find, is_more=is_more))
             if not answer:
                 return None
             if answer.isdecimal() and 1 <= int(answer) <= len(shown):

@@ -8,7 +8,7 @@ from tui.domain.blocks import ToolResultBlock
 from tui.domain.cost import cost_of, paid_in
 from tui.domain.errors import PonderError
 from tui.domain.events import RetryScheduled
-from tui.domain.format_numbers import count, duration, input_text, noun, tokens
+from tui.domain.format_numbers import count, duration, noun, tokens
 from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
@@ -26,7 +26,7 @@ STOPS = {
 }
 SIGNS = {
     " · ": ", ",
-    " — ": ". ",
+    " — ": "; ",
     " → ": " to ",
     "→ ": "",
     "≈ ": "about ",
@@ -37,7 +37,6 @@ SIGNS = {
     "⚠ ": "",
     "“": '"',
     "”": '"',
-    "`": "",
     "Esc stops it": "Ctrl+c stops it",
     "ctrl+s, then u restores it": "/sessions restores it",
     "Escape keeps the answers": "Enter alone keeps the answers",
@@ -52,6 +51,11 @@ def spoken(text: str) -> str:
     return text
 
 
+def bare(text: str) -> str:
+    """The same without the marks of code."""
+    return spoken(text).replace("`", "")
+
+
 def ended(sentence: str) -> str:
     """The sentence with a full stop, so that another can follow."""
     return sentence if sentence.rstrip()[-1:] in tuple(".!?…:;") else f"{sentence.rstrip()}."
@@ -59,7 +63,7 @@ def ended(sentence: str) -> str:
 
 def with_advice(text: str, advice: str = "") -> str:
     """A message of the program with its advice, as sentences."""
-    return spoken(f"{ended(text)} {advice}".strip() if advice else text)
+    return bare(f"{ended(text)} {advice}".strip() if advice else text)
 
 
 def error_text(error: PonderError) -> str:
@@ -86,7 +90,7 @@ def retry_text(event: RetryScheduled) -> str:
     """Why and when a request is repeated."""
     wait = f"Waits {duration(event.wait_s)} before the next attempt"
     if event.needs_consent:
-        return f"{error_text(event.error)} The provider asks to wait {duration(event.wait_s)}."
+        return f"{ended(error_text(event.error))} The provider asks to wait {duration(event.wait_s)}."
     return f"{ended(error_text(event.error))} {wait}. /now skips the wait."
 
 
@@ -132,7 +136,9 @@ def _usage_parts(usages: Sequence[Usage]) -> list[str]:
     if inputs:
         read = sum(usage.cache_read or 0 for usage in usages)
         written = sum(usage.cache_write or 0 for usage in usages)
-        parts.append(f"{input_text(sum(inputs), read, written)} {noun(sum(inputs), 'token')} in")
+        cache = [f"{tokens(number)} {word}" for number, word in ((read, "cached"), (written, "written")) if number]
+        cached = f" ({', '.join(cache)})" if cache else ""
+        parts.append(f"{tokens(sum(inputs))} {noun(sum(inputs), 'token')} in{cached}")
     if outputs:
         parts.append(f"{tokens(sum(outputs))} out")
     if sum(thought):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.printable import one_line
 from tui.linear.questions import Choice, Left
-from tui.linear.sentences import spoken
+from tui.linear.sentences import bare
 from tui.settings.layers import Layer, Layers
 from tui.settings.remembered import is_remembered
 from tui.settings.schema import find_key, keys
@@ -48,7 +48,7 @@ async def _change(app: LinearApp, name: str) -> None:
     service, key = app.services.settings, keys()[name]
     found = service.layers().provenance(name)
     lasts = "Changes are saved." if is_remembered(name) else "Changes apply to this session."
-    about = f"{name} is {one_line(value_text(found.value), 400)}, from {found.source}. {spoken(key.help)}"
+    about = f"{name} is {one_line(value_text(found.value), 400)}, from {found.source}. {bare(key.help)}"
     rows = [Choice(value, value) for value in key.choices]
     rows += [] if key.choices else [Choice(OTHER, f"enter a value: {key.kind}")]
     if found.layer in (Layer.SESSION, Layer.SAVED):

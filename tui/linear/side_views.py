@@ -40,7 +40,7 @@ async def aside(app: LinearApp, question: str) -> None:
 
 
 async def _said(app: LinearApp, side: SideTurn) -> None:
-    lines = TurnLines(time.monotonic)
+    lines = TurnLines(time.monotonic, names_hint=False)
     view, subscription = side.attach()
     try:
         if view.turns:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui.domain.format_numbers import count, noun, tokens
 from tui.domain.listing import ToolInfo
 from tui.domain.printable import one_line
-from tui.linear.questions import Choice
+from tui.linear.questions import PAGE, Choice
 
 if TYPE_CHECKING:
     from tui.linear.app import LinearApp
@@ -29,6 +29,7 @@ async def switch_tools(app: LinearApp) -> None:
         app.out.say([one_line(note, 300)])
     for server in service.servers():
         app.out.say([f"{server.name}: {server.state}, {count(server.tools, 'tool')} {server.detail}".rstrip()])
+    given = PAGE
     while True:
         rows, sent = service.tools(), service.tools_sent()
         if not rows:
@@ -37,7 +38,8 @@ async def switch_tools(app: LinearApp) -> None:
         size = f"not sent: {sent.why_none}" if sent.why_none else f"{tokens(sent.tokens)} {noun(sent.tokens, 'token')}"
         is_on = sum(row.enabled for row in rows)
         title = f"Tools: {is_on} of {len(rows)} on, {size}. A number switches one on or off."
-        name = await app.questions.choose([title], [tool_row(row) for row in rows])
+        name = await app.questions.choose([title] if given else [], [tool_row(row) for row in rows], first=given)
+        given = 0
         if name is None:
             return
         row = next(row for row in rows if row.name == name)

@@ -47,10 +47,10 @@ from tui.domain.thinking import ModelSpec, PlanState, ThinkingForm, ThinkingPlan
 from tui.linear.plain_markdown import PlainMarkdown
 from tui.linear.repeated_text import RepeatedText
 from tui.linear.sentences import (
+    bare,
     error_text,
     result_text,
     retry_text,
-    spoken,
     stop_text,
     thought_text,
     usage_text,
@@ -67,7 +67,8 @@ LONGEST_PARSED = 512 * 1024
 class TurnLines:
     """Follows one session."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], *, names_hint: bool = True) -> None:
+        """``names_hint``: say once how thinking is read."""
         self._now = now
         self.streams_thinking = False
         """Give thinking as it arrives, not only that there was some."""
@@ -76,11 +77,12 @@ class TurnLines:
         self.queued: tuple[str, ...] = ()
         self._left_queue: list[str] = []
         """Prompts that were taken from the queue last."""
-        self._names_hint = True
-        """How thinking is read was not said yet."""
+        self._names_hint = names_hint
         self._answerer = ""
         """Who answered last."""
-        self._head = ""
+        self._named = ""
+        """Whom the head of the next answer names."""
+        self._head = "Answer:"
         """What the answer that begins is headed with."""
         self._text: PlainMarkdown | None = None
         self._thinking: PlainMarkdown | None = None
@@ -89,6 +91,8 @@ class TurnLines:
         self._repeated = RepeatedText()
         self._warned: set[str] = set()
         self._is_loading = False
+        self._next_stall_s = 0.0
+        """Only a silence this long is said: twice the one that was said before."""
 
     @property
     def is_thinking(self) -> bool:
@@ -136,7 +140,8 @@ class TurnLines:
             case RetryScheduled():
                 yield from self._end_thinking()
                 yield retry_text(event)
-            case Stalled(_, seconds):
+            case Stalled(_, seconds) if seconds >= self._next_stall_s:
+                self._next_stall_s = 2 * seconds
                 yield f"No data for {duration(seconds)}. Ctrl+c stops."
             case Notice(severity, text, advice):
                 word = {Severity.WARNING: "Note: ", Severity.ERROR: "Error: "}.get(severity, "")
@@ -160,15 +165,16 @@ class TurnLines:
 
     def _request_started(self, spec: ModelSpec, plan: ThinkingPlan) -> Iterator[str]:
         name = answerer(spec, plan)
+        self._next_stall_s = 0.0
         if self._text is None:
             self._head = "Answer:" if name == self._answerer else f"Answer by {name}:"
-        self._answerer = name
+            self._named = name
         if plan.state in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
             return  # nothing was chosen that it does not do
         for warning in plan.warnings:
             if warning not in self._warned:
                 self._warned.add(warning)
-                yield f"Note: {spoken(warning)}"
+                yield f"Note: {bare(warning)}"
 
     def _completed(self, message: Message) -> Iterator[str]:
         yield from self._end_blocks()
@@ -221,7 +227,7 @@ class TurnLines:
                 return
             self._text = PlainMarkdown()
             yield from filter(None, [self._head])
-            self._head = ""
+            self._head, self._answerer = "", self._named
         yield from self._unless_skipped(self._text.feed(whole_text([fresh])))
 
     def _unless_skipped(self, lines: list[str]) -> list[str]:

@@ -44,6 +44,7 @@ class TypedLines:
         self._took = took
         self._rest = b""
         self.is_terminal = source.isatty()
+        self._is_hidden = False
         self._more = threading.Event()
         """The rest of a line arrived that was not entered."""
 
@@ -53,13 +54,8 @@ class TypedLines:
 
     @property
     def echoes(self) -> bool:
-        """Whether the terminal itself shows what is typed, and so ends the row."""
-        if sys.platform == "win32" or not self.is_terminal:
-            return self.is_terminal
-        try:
-            return bool(termios.tcgetattr(self._source.fileno())[3] & termios.ECHO)
-        except (OSError, termios.error):
-            return False
+        """Whether the user's enter ends the row: the terminal shows it, or what runs ponder in place of one."""
+        return self.is_terminal and not self._is_hidden
 
     @contextlib.contextmanager
     def hidden(self) -> Iterator[None]:
@@ -72,9 +68,11 @@ class TypedLines:
         changed = [*before]
         changed[3] &= ~termios.ECHO
         termios.tcsetattr(terminal, termios.TCSADRAIN, changed)
+        self._is_hidden = True
         try:
             yield
         finally:
+            self._is_hidden = False
             with contextlib.suppress(OSError, termios.error):  # the terminal is gone
                 termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
@@ -93,25 +91,25 @@ class TypedLines:
         return _text(self._rest)
 
     def _read(self) -> None:
-        while data := self._next():
-            *lines, self._rest = (self._rest + data).split(b"\n")
-            while lines and self.is_terminal and self._follows_at_once():
-                *more, self._rest = (self._rest + self._next()).split(b"\n")
-                lines += more
-            if lines:
-                self._hand_on(lines)
-            if self._rest:
-                self._more.set()
-        if self._rest and not self.is_terminal:
-            self._hand_on([self._rest])
-        self._took(None)
-        if self.is_terminal:
-            self._read_on()
+        is_open = True
+        while is_open:
+            while data := self._next():
+                self._split(data)
+            if self._rest and not self.is_terminal:
+                self._hand_on([self._rest])
+            self._took(None)
+            # Ctrl+d ends the input of a terminal only for the moment: the user may stay. A terminal that is gone ends.
+            is_open = self.is_terminal and os.isatty(self._source.fileno())
 
-    def _read_on(self) -> None:
-        """Ctrl+d ends the input of a terminal only for the moment: the user may stay. A terminal that is gone ends."""
-        if sys.platform != "win32" and os.isatty(self._source.fileno()):
-            self._read()
+    def _split(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        while lines and self.is_terminal and self._follows_at_once():
+            *more, self._rest = (self._rest + self._next()).split(b"\n")
+            lines += more
+        if lines:
+            self._hand_on(lines)
+        if self._rest:
+            self._more.set()
 
     def _next(self) -> bytes:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tui.commands.registry import View
@@ -13,29 +14,37 @@ if TYPE_CHECKING:
     from tui.linear.app import LinearApp
 
 
+REPORT = re.compile(r"```\n((?:(?!```).)*)\n```", re.DOTALL)
+
+
 async def open_view(app: LinearApp, view: View, argument: str) -> None:
-    """Show a view; one at a time."""
-    async with app.questions.turn:
-        match view:
-            case View.TEXT:
-                title, _, text = argument.partition("\n")
-                app.out.say([f"{title}:", *plain_lines(spoken(text))])
-            case View.HELP | View.PALETTE:
-                from tui.linear.help_view import say_help
+    """Show a view."""
+    match view:
+        case View.TEXT:
+            title, _, text = argument.partition("\n")
+            app.out.say([f"{title}:", *page_lines(text)])
+        case View.HELP | View.PALETTE:
+            from tui.linear.help_view import say_help
 
-                say_help(app, argument)
-            case View.THEMES:
-                raise UsageError("Themes change colours, and nothing here has any.")
-            case View.MODELS | View.KEY | View.TOOLS:
-                await _choices(app, view, argument)
-            case View.SESSIONS | View.SETTINGS | View.HISTORY:
-                await _lists(app, view, argument)
-            case View.INSPECTOR:
-                from tui.linear.inspector_view import inspect
+            say_help(app, argument)
+        case View.THEMES:
+            raise UsageError("Themes change colours, and nothing here has any.")
+        case View.MODELS | View.KEY | View.TOOLS:
+            await _choices(app, view, argument)
+        case View.SESSIONS | View.SETTINGS | View.HISTORY:
+            await _lists(app, view, argument)
+        case View.INSPECTOR:
+            from tui.linear.inspector_view import inspect
 
-                await inspect(app)
-            case _:
-                await _turns(app, view, argument)
+            await inspect(app)
+        case _:
+            await _turns(app, view, argument)
+
+
+def page_lines(text: str) -> list[str]:
+    """The markdown of a page of the program; a page that is one block of code is a report, which is given as it is."""
+    report = REPORT.fullmatch(text.strip())
+    return spoken(report[1]).split("\n") if report is not None else plain_lines(spoken(text))
 
 
 async def _choices(app: LinearApp, view: View, argument: str) -> None:
