@@ -36,9 +36,10 @@ def key_of(spec: ModelSpec) -> str:
 
 
 def model_rows(models: Sequence[ModelInfo], query: str, current: ModelSpec, width: int) -> list[Row]:
-    """Rows with headings; a query removes the headings and sorts by match."""
+    """Rows with headings; a query removes the headings and sorts by match, models that can be used first."""
     if query.strip():
         found = best(query, models, lambda row: f"{row.spec.provider}/{row.spec.model} {row.provider}")
+        found.sort(key=lambda row: not row.available)
         return [_row(model, current, width, full=True) for model in found]
     rows: list[Row] = []
     for title, group, full in _groups(models):
