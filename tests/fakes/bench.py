@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.tool_run import ToolRun
+from tui.tools.mcp.logins import SavedLogins, in_memory
 from tui.tools.permissions.permissions import Policy
 from tui.tools.sandbox.sandbox import Kernel, this_kernel
 from tui.tools.toolbox import Toolbox, ToolEnvironment, build_toolbox
@@ -91,6 +92,7 @@ def open_bench(
     home: Path | None = None,
     kernel: Kernel | None = None,
     redact: Callable[[str], str] = str,
+    logins: SavedLogins | None = None,
 ) -> Bench:
     """A bench whose working folder is ``around/ws``, and the home folder ``around/person`` unless said.
 
@@ -112,6 +114,7 @@ def open_bench(
             policy=policy or Policy(),
             outputs=outputs,
             redact=redact,
+            logins=logins or in_memory(),
             kernel=this_kernel if kernel is None else lambda: kernel,
         )
     )

@@ -56,6 +56,23 @@ class ServerOffers:
         assert self._servers is not None, "a server asked for the form"
         return await self._current.call(self._servers.forms.answer(form.id, answer))
 
+    async def log_in(self, server: str) -> str:
+        """Let the user log in at a server; returns a message for the user."""
+        return await self._current.call(self._configured().log_in(server))
+
+    async def log_out(self, server: str) -> str:
+        """Forget and revoke the login at a server; returns a message for the user."""
+        return await self._current.call(self._configured().log_out(server))
+
+    def with_login(self) -> Sequence[str]:
+        """The names of servers at which one can log in."""
+        return self._servers.with_login() if self._servers is not None else ()
+
+    def _configured(self) -> McpServers:
+        if self._servers is None:
+            raise UsageError("There are no MCP servers.", advice="`[mcp.servers.NAME]` in config.toml adds one.")
+        return self._servers
+
     def prompts(self) -> Sequence[ServerPrompt]:
         """The prompts that the servers have listed."""
         return self._servers.prompts() if self._servers is not None else ()

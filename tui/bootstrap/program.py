@@ -73,7 +73,8 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
     calibration = CalibrationFile(paths.state / "calibration.json")
     token_meter = TokenMeter(calibration.read(), calibration.update)
     in_force = SettingsInForce(layers)
-    toolbox = open_tools(paths, config, options, environment, _redact_for_tools(keys.redactor, catalog, environment))
+    redact = _redact_for_tools(keys.redactor, catalog, environment)
+    toolbox = open_tools(paths, config, options, environment, redact, keys.redactor)
     user_state = UserState(paths.state / "memory.json")
     planner = Planner(catalog, token_meter, keys.account)
     local_models = LocalModels(paths, environment, lambda: in_force.layers, planner.change_catalog)
@@ -172,6 +173,7 @@ def open_tools(
     options: LaunchOptions,
     environment: Mapping[str, str],
     redact: Callable[[str], str],
+    redactor: Redactor,
 ) -> LazyToolbox | Toolbox:
     """Open the toolbox: lazily for built-in tools only, at once if rules or MCP servers are configured.
 
@@ -179,9 +181,12 @@ def open_tools(
     """
 
     def build() -> Toolbox:
+        from tui.providers.server_logins import ServerLogins
+        from tui.tools.mcp.logins import SavedLogins
         from tui.tools.permissions.permissions import Policy
         from tui.tools.toolbox import ToolEnvironment, build_toolbox
 
+        kept = ServerLogins(paths.credentials_file, redactor)
         return build_toolbox(
             ToolEnvironment(
                 folder=options.folder,
@@ -197,6 +202,7 @@ def open_tools(
                     rules_are_known=config.rules_are_known,
                 ),
                 redact=redact,
+                logins=SavedLogins(load=kept.load, save=kept.save, forget=kept.forget, learn=kept.learn),
                 proxy_for=lambda url: proxy_of(url, environment),
                 outputs=paths.state / "tool-output",
             )

@@ -18,6 +18,7 @@ from tui.domain.thinking import ModelSpec
 from tui.providers.configured_secrets import learn_all_keys, learn_configured
 from tui.providers.keys import Keys
 from tui.providers.redaction import Redactor
+from tui.providers.server_logins import learn_logins
 from tui.settings.config_file import located, read_config
 from tui.settings.layers import Layer, Layers
 from tui.settings.paths import find_paths
@@ -134,4 +135,5 @@ def known_keys(user: UserCatalog, environment: Mapping[str, str]) -> Redactor:
     keys = Keys(find_paths(environment).credentials_file, environ=environment)
     learn_configured(keys.redactor, user.catalog.own_providers.values(), user.mcp, environment)
     learn_all_keys(keys, user.catalog.providers().values())
+    learn_logins(find_paths(environment).credentials_file, keys.redactor)
     return keys.redactor

@@ -50,6 +50,8 @@ class Form:
     fields: tuple[FormField, ...] = ()
     address: str = ""
     """The address to visit; "" for a form with fields."""
+    is_login: bool = False
+    """ponder asks for a login at the server; the field takes the address to which the browser was sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,9 +57,9 @@ def learn_configured(
 
 
 def server_secrets(server: Mapping[str, object], environment: Mapping[str, str]) -> set[str]:
-    """Return the secrets in an MCP server's variables, headers, arguments and URL."""
+    """Return the secrets in an MCP server's variables, headers, client, arguments and URL."""
     found: set[str] = set()
-    for key in ("env", "headers"):
+    for key in ("env", "headers", "oauth"):
         table = server.get(key)
         items = table.items() if isinstance(table, Mapping) else ()
         rows = {str(name): value for name, value in items if isinstance(value, str)}

@@ -26,6 +26,7 @@ from tui.tools.builtin.shell import Shell, child_environment
 from tui.tools.builtin.workspace import Workspace
 from tui.tools.git_folders import named_by_git
 from tui.tools.mcp.configuration import read_servers
+from tui.tools.mcp.logins import SavedLogins, in_memory
 from tui.tools.mcp.servers import McpServers, open_servers
 from tui.tools.permissions.guarded_paths import guarded_paths, normalized_path
 from tui.tools.permissions.permissions import Permissions, Policy, open_permissions
@@ -218,6 +219,8 @@ class ToolEnvironment:
     """``[permissions]`` of config.toml: rules, and ``environment`` with more variables for commands."""
     mcp: Mapping[str, object] = field(default_factory=dict)
     """``[mcp]`` of config.toml."""
+    logins: SavedLogins = field(default_factory=in_memory)
+    """Where logins at MCP servers are kept."""
     policy: Policy = field(default_factory=Policy)
     redact: Callable[[str], str] = _as_it_is
     proxy_for: ProxyFor = no_proxy
@@ -270,7 +273,7 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
         tools={tool.name: tool for tool in tools},
         file_tools=file_tools,
         permissions=permissions,
-        mcp=open_servers(servers, folder, context.proxy_for, context.redact),
+        mcp=open_servers(servers, folder, context.proxy_for, context.redact, context.logins),
         redact=context.redact,
     )
 

@@ -84,10 +84,31 @@ def _cost_of_uncompress(context: CommandContext, _: str) -> str:
     return context.services.cache.cost_of_uncompressing()
 
 
-async def _mcp(context: CommandContext, _: str) -> None:
+async def _mcp(context: CommandContext, argument: str) -> None:
+    action, _, name = argument.partition(" ")
+    servers, screen = context.services.servers, context.screen
+    if argument:
+        work = {"login": servers.log_in, "logout": servers.log_out}.get(action)
+        if work is None or not name.strip():
+            advice = "`/mcp`, `/mcp login NAME` or `/mcp logout NAME`"
+            raise UsageError(f"`/mcp` does not know `{argument}`.", advice=advice)
+
+        async def log_in_or_out() -> None:
+            screen.say(await work(name.strip()))
+
+        screen.start(log_in_or_out)
+        return
     rows = [_server_line(row) for row in context.services.tools.servers()]
     text = "\n".join(rows) or "No MCP servers. `[mcp.servers.NAME]` in config.toml adds one."
     await context.screen.show(View.TEXT, f"MCP servers\n{text}")
+
+
+def _logins(context: CommandContext, typed: str) -> list[str]:
+    action, blank, name = typed.partition(" ")
+    if not blank:
+        return [word for word in ("login", "logout") if word.startswith(action)]
+    names = context.services.servers.with_login()
+    return [each for each in names if each.startswith(name)] if action in ("login", "logout") else []
 
 
 def _server_line(row: ServerInfo) -> str:
@@ -171,9 +192,10 @@ COMMANDS = (
         id="tools.mcp",
         slash="mcp",
         title="MCP servers",
-        help="Show the MCP servers, their state and their tools.",
+        help="Show the MCP servers, their state and what they offer; `login` and `logout` are for remote ones.",
         group=Group.TOOLS,
         run=_mcp,
+        argument=Argument(usage="[login|logout NAME]", complete=_logins),
         example="/mcp",
     ),
 )

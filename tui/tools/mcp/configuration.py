@@ -21,6 +21,21 @@ _NAME = re.compile(r"(?=.{1,32}\Z)[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
+class OAuthConfig(BaseModel):
+    """What a login at a remote server needs, if the server cannot say or arrange it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    client_id: str = ""
+    """The id under which ponder was registered by hand; empty registers it at each login."""
+    client_secret: str = ""
+    """Its secret, if it has one; ``${NAME}`` takes a variable of the environment."""
+    scope: str = ""
+    """What is asked for, in place of what the server suggests."""
+    callback_port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    """The port of this machine to which the browser returns; 0 is any free one."""
+
+
 class ServerConfig(BaseModel):
     """One server: a program that is started, or an address."""
 
@@ -37,9 +52,15 @@ class ServerConfig(BaseModel):
     """The address of a streamable HTTP server."""
     headers: Mapping[str, str] = Field(default_factory=dict)
     """Sent with every request; ``${NAME}`` takes a variable of the environment."""
+    oauth: OAuthConfig = OAuthConfig()
     enabled: bool = True
     start_timeout: Annotated[float, Field(gt=0, le=120)] = 10.0
     """Seconds until it must answer."""
+
+    @property
+    def may_log_in(self) -> bool:
+        """Whether the server is remote and its headers do not log in already."""
+        return bool(self.url) and not any(name.lower() == "authorization" for name in self.headers)
 
     @model_validator(mode="after")
     def _check_transport(self) -> ServerConfig:
@@ -85,6 +106,7 @@ def _expanded(server: ServerConfig, environment: Mapping[str, str], where: str) 
         update={
             "env": {name: value(text) for name, text in server.env.items()},
             "headers": {name: value(text) for name, text in server.headers.items()},
+            "oauth": server.oauth.model_copy(update={"client_secret": value(server.oauth.client_secret)}),
         }
     )
 

@@ -41,6 +41,18 @@ def form_of(server: str, number: str, asked: Mapping[str, object]) -> Form:
     return Form(id=number, server=server, message=message, fields=fields)
 
 
+def login_form(server: str, number: str, explained: str, address: str) -> Form:
+    """Shows the address of a login, and takes the one to which the browser was sent on another machine."""
+    field = FormField(
+        name="address",
+        title="Address where the browser ends",
+        kind=FieldKind.TEXT,
+        description="Only if the browser is on another machine: paste the address of the page that it cannot open.",
+        required=True,
+    )
+    return Form(id=number, server=server, message=explained, fields=(field,), address=address, is_login=True)
+
+
 def _address(text: object) -> str:
     try:
         url = urlsplit(text if isinstance(text, str) else "")

@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from tui import __version__
 from tui.domain.blocks import Block
 from tui.domain.errors import ToolError
+from tui.domain.format_numbers import count
 from tui.domain.forms import FormAnswer
 from tui.domain.listing import ServerInfo, ServerPrompt, ServerResource
 from tui.domain.printable import one_line, printable
@@ -32,8 +33,9 @@ from tui.settings.user_files import with_home
 from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
 from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
 from tui.tools.mcp.configuration import ServerConfig, code_in_folder, safe_path
-from tui.tools.mcp.forms import DECLINED, MOST_FORMS, OpenForms, Use, form_of
+from tui.tools.mcp.forms import DECLINED, MOST_FORMS, OpenForms, Use, form_of, login_form
 from tui.tools.mcp.lists import PROMPTS, RESOURCES, TOOLS, ServerLists
+from tui.tools.mcp.logins import SavedLogins
 from tui.tools.mcp.prompts import prompt_blocks
 from tui.tools.mcp.resources import is_offered, resource_blocks
 from tui.tools.mcp.results import ForeignTool, outcome_of, remarks_line
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
     from mcp.client.client import Client
     from mcp.client.context import ClientRequestContext
     from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
+
+    from tui.tools.mcp.oauth import ServerAuth
+    from tui.tools.mcp.redirect import Redirected, RedirectServer
 
 
 LOG = logging.getLogger(__name__)
@@ -56,6 +61,8 @@ OFF = "off"
 ENDED = "it ended: the next use starts it again"
 SENT_TOO_MUCH = "it sent more than 16 MB at once and was ended: the next use starts it again"
 LOOK_AGAIN_S = 1.0
+LOGIN_WITHIN_S = 900.0
+"""Seconds that a login may take; codes end sooner."""
 _CLOSED = "Connection closed"
 """The SDK's message."""
 NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
@@ -70,6 +77,7 @@ class Server:
     folder: Path
     lists: ServerLists
     forms: OpenForms
+    logins: SavedLogins
     proxy_for: ProxyFor = no_proxy
     state: str = WAITING
     _client: Client | None = None
@@ -77,6 +85,7 @@ class Server:
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _tree: ProcessTree | None = None
+    _auth: ServerAuth | None = None
     _looked: float = 0.0
     _seen_dead: bool = False
     _sent_too_much: bool = False
@@ -98,6 +107,57 @@ class Server:
         if TOOLS in self.lists.stale:
             await self.lists.read_tools(self._client)
         return self._client
+
+    async def log_in(self) -> str:
+        """Let the user log in, and start the server again; returns a message for the user."""
+        if not self.config.may_log_in:
+            reason = "its headers log in" if self.config.url else "it is a program on this machine"
+            raise ToolError(f"There is no login at `{self.name}`: {reason}.")
+        await _import_sdk()
+        await self._login().log_in(self._show_login)
+        await self.down(WAITING)
+        await self.up()
+        return f"You are logged in at {self.name}: {count(len(self.lists.tools), 'tool')}."
+
+    async def log_out(self) -> str:
+        """Forget and revoke the login; returns a message for the user."""
+        if not self.config.may_log_in:
+            raise ToolError(f"There is no login at `{self.name}`.")
+        await _import_sdk()
+        message = await self._login().log_out()
+        await self.down(WAITING)
+        return message
+
+    def _login(self) -> ServerAuth:
+        from tui.tools.mcp.oauth import ServerAuth
+
+        if self._auth is None:
+            proxy = self.proxy_for(self.config.url)
+            self._auth = ServerAuth(self.name, self.config.url, self.config.oauth, self.logins, proxy)
+        return self._auth
+
+    def _login_needed(self) -> str:
+        return f"it needs a login: `/mcp login {self.name}`" if self._auth is not None and self._auth.is_needed else ""
+
+    async def _show_login(self, address: str, explained: str, redirect: RedirectServer) -> Redirected:
+        """Show the address to the user, until the browser returns or the user pastes where it was sent."""
+        from tui.tools.mcp.redirect import read_redirect
+
+        form = login_form(self.name, secrets.token_hex(8), explained, address)
+        loop = asyncio.get_running_loop()
+        asked, received = loop.create_task(self.forms.ask(form)), loop.create_task(redirect.result())
+        try:
+            done, _ = await asyncio.wait({asked, received}, timeout=LOGIN_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
+            if received in done:
+                return received.result()
+            answer = asked.result() if asked in done else DECLINED
+            if answer.action != "accept":
+                raise ToolError(f"The login at `{self.name}` was given up.")
+            return read_redirect(str(answer.values.get("address", "")), redirect.address, redirect.state)
+        finally:
+            self.forms.withdraw(form.id)
+            received.cancel()
+            await asyncio.wait({asked, received})
 
     async def down(self, why: str) -> None:
         """Stop the server and wait until it has ended."""
@@ -234,6 +294,8 @@ class Server:
                     else f"ended during {what}. The next use restarts it."
                 )
                 raise ToolError(f"The MCP server `{self.name}` {ended}") from None
+            if needed := self._login_needed():
+                raise ToolError(f"The MCP server `{self.name}` refused: {needed}.") from None
             raise ToolError(f"The MCP server `{self.name}` refused: {printable(error.message)[:2000]}") from None
         except ValueError:
             raise ToolError(f"The MCP server `{self.name}` returned an invalid result.") from None
@@ -289,7 +351,7 @@ class Server:
         except TimeoutError:
             self.state = f"it did not start within {limit:g} s"
         except Exception as error:  # noqa: BLE001 - a foreign program's fault is a state, and may be of any class
-            self.state = SENT_TOO_MUCH if self._sent_too_much else _reason(error)
+            self.state = SENT_TOO_MUCH if self._sent_too_much else self._login_needed() or _reason(error)
         finally:
             tree.kill()
             self._client = None
@@ -306,13 +368,7 @@ class Server:
                 task.cancel()
 
     async def _connected(self, tree: ProcessTree, stack: AsyncExitStack) -> Client:
-        try:
-            await asyncio.to_thread(importlib.import_module, "mcp.client.client")
-        except ImportError:
-            raise ToolError(NOT_INSTALLED) from None
-        for name in ("mcp", "client", "httpx2"):
-            # Without a handler, the SDK's log messages would go to stderr, which is the screen.
-            logging.getLogger(name).addHandler(logging.NullHandler())
+        await _import_sdk()
         from mcp.client.client import Client
         from mcp_types import Implementation
 
@@ -331,7 +387,8 @@ class Server:
         from tui.tools.mcp.transport import address, program
 
         if not self.config.command:
-            return address(self.config.url, self.config.headers, self.proxy_for(self.config.url))
+            auth = self._login() if self.config.may_log_in else None
+            return address(self.config.url, self.config.headers, self.proxy_for(self.config.url), auth)
 
         def too_large() -> None:
             self._sent_too_much = True
@@ -348,6 +405,17 @@ class Server:
 
     async def _on_message(self, message: object) -> None:
         self.lists.heard(getattr(message, "method", ""))
+
+
+async def _import_sdk() -> None:
+    """Import the SDK beside the event loop. Raises ToolError if it is not installed."""
+    try:
+        await asyncio.to_thread(importlib.import_module, "mcp.client.client")
+    except ImportError:
+        raise ToolError(NOT_INSTALLED) from None
+    for name in ("mcp", "client", "httpx2"):
+        # Without a handler, the SDK's log messages would go to stderr, which is the screen.
+        logging.getLogger(name).addHandler(logging.NullHandler())
 
 
 @contextlib.contextmanager

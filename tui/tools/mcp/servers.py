@@ -20,6 +20,7 @@ from tui.tools.builtin.fetch_url import ProxyFor
 from tui.tools.mcp.configuration import ServerConfig
 from tui.tools.mcp.forms import OpenForms, Use, without_limit
 from tui.tools.mcp.lists import ServerLists
+from tui.tools.mcp.logins import SavedLogins
 from tui.tools.mcp.prompts import with_words
 from tui.tools.mcp.resources import is_offered, template_of
 from tui.tools.mcp.results import ForeignTool
@@ -127,6 +128,18 @@ class McpServers:
             raise ToolError(f"There is no MCP server `{name}`.")
         return found
 
+    async def log_in(self, name: str) -> str:
+        """Let the user log in at a server; returns a message for the user. Raises ToolError."""
+        return await self._named(name).log_in()
+
+    async def log_out(self, name: str) -> str:
+        """Forget and revoke the login at a server; returns a message for the user. Raises ToolError."""
+        return await self._named(name).log_out()
+
+    def with_login(self) -> Sequence[str]:
+        """The names of servers at which one can log in."""
+        return [server.name for server in self.servers if server.config.may_log_in and server.state != OFF]
+
     def rows(self) -> Sequence[ServerInfo]:
         """Data for ``/mcp``."""
         return [server.row() for server in self.servers]
@@ -148,7 +161,11 @@ class McpServers:
 
 
 def open_servers(
-    configs: Mapping[str, ServerConfig], folder: Path, proxy_for: ProxyFor, redact: Callable[[str], str]
+    configs: Mapping[str, ServerConfig],
+    folder: Path,
+    proxy_for: ProxyFor,
+    redact: Callable[[str], str],
+    logins: SavedLogins,
 ) -> McpServers:
     """Create the configured servers without starting them."""
     forms = OpenForms()
@@ -160,6 +177,7 @@ def open_servers(
                 folder=folder,
                 lists=ServerLists(name),
                 forms=forms,
+                logins=logins,
                 proxy_for=proxy_for,
                 state=WAITING if config.enabled else OFF,
             )

@@ -84,20 +84,31 @@ async def program(
 
 
 @asynccontextmanager
-async def address(url: str, headers: Mapping[str, str], proxy: str | None) -> AsyncIterator[TransportStreams]:
+async def address(
+    url: str, headers: Mapping[str, str], proxy: str | None, auth: httpx2.Auth | None
+) -> AsyncIterator[TransportStreams]:
     """Connect to a server over HTTP."""
-    timeout = httpx2.Timeout(30.0, read=300.0)
-    # Uncompressed data cannot grow after it was counted.
-    plain = {**headers, "accept-encoding": "identity"}
-    # The client's own choice of a proxy would send requests for this machine, with their headers, to HTTP_PROXY.
-    transport = httpx2.AsyncHTTPTransport(proxy=proxy)
     async with (
-        httpx2.AsyncClient(
-            headers=plain, timeout=timeout, transport=transport, event_hooks={"response": [_limited]}
-        ) as client,
+        http_client(proxy, headers, auth) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE) as streams,
     ):
         yield streams
+
+
+def http_client(
+    proxy: str | None, headers: Mapping[str, str] | None = None, auth: httpx2.Auth | None = None
+) -> httpx2.AsyncClient:
+    """A client that follows no redirects, and whose answers have a limit."""
+    # Uncompressed data cannot grow after it was counted.
+    plain = {**(headers or {}), "accept-encoding": "identity"}
+    return httpx2.AsyncClient(
+        headers=plain,
+        auth=auth,
+        timeout=httpx2.Timeout(30.0, read=300.0),
+        # The client's own choice of a proxy would send requests for this machine, with their headers, to HTTP_PROXY.
+        transport=httpx2.AsyncHTTPTransport(proxy=proxy),
+        event_hooks={"response": [_limited]},
+    )
 
 
 async def _read_all(process: asyncio.subprocess.Process, to_client: _FromServer) -> bool:

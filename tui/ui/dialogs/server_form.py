@@ -58,10 +58,12 @@ class ServerForm(Sheet[None]):
         return (words, self._list, self._field, self._about)
 
     def on_mount(self) -> None:
-        self.retitle(f"{self._form.server} asks")
-        self.note(WHO_ASKS)
+        self.retitle(f"Log in to {self._form.server}" if self._form.is_login else f"{self._form.server} asks")
+        self.note("" if self._form.is_login else WHO_ASKS)
         self._draw()
-        if not self._form.fields:
+        if self._form.is_login:
+            self._list.select_key(COPY)
+        elif not self._form.fields:
             self._list.highlighted = None  # an enter that was meant for the draft answers nothing
         self._list.focus()
         self._show_row()
@@ -70,7 +72,8 @@ class ServerForm(Sheet[None]):
         """Close if nobody waits for the answer any more."""
         if not self._answered and all(form.id != self._form.id for form in self.ponder.services.servers.forms()):
             self._answered = True
-            self.ponder.say(f"{self._form.server} no longer waits for an answer.")
+            if not self._form.is_login:  # the browser has returned
+                self.ponder.say(f"{self._form.server} no longer waits for an answer.")
             self.dismiss(None)
 
     def _draw(self) -> None:
@@ -208,6 +211,8 @@ def _form_rows(form: Form) -> list[tuple[str, str]]:
             rows += [(f"field {number} {place}", f"{words}") for place, (_, words) in enumerate(field.choices)]
         else:
             rows.append((f"field {number} ", title))
+    if form.is_login:
+        return [(COPY, "Copy the address"), *rows, (SEND, "Go on with the pasted address"), (DECLINE, "Give up")]
     if form.address:
         return [(COPY, "Copy the address"), (SEND, "Go on: I have opened it"), (DECLINE, "Decline")]
     return [*rows, (SEND, f"Send to {form.server}"), (DECLINE, "Decline")]
