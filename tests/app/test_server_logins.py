@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from tests.app.screen_stage import Screen, screen
 from tests.app.stage import config
@@ -81,16 +82,10 @@ async def test_the_address_is_copied_over_ssh_and_the_redirect_pasted_back(
         await s.pilot.press("up")
         field = s.app.screen.focused
         assert field is not None
-        field.post_message(_paste(server.browse(address)))
+        field.post_message(events.Paste(server.browse(address)))
         await until(s.pilot, lambda: "code=" in str(getattr(field, "value", "")))
         await s.pilot.press("down", "enter")
         await s.until_toast("You are logged in at tracker")
-
-
-def _paste(text: str) -> object:
-    from textual.events import Paste
-
-    return Paste(text)
 
 
 async def test_completion_and_mistakes(tmp_path: Path) -> None:
