@@ -55,6 +55,20 @@ async def test_a_session_is_titled_by_the_first_words_of_its_first_prompt(stage:
     assert await stage.titles() == [title]
 
 
+async def test_no_two_sessions_have_the_same_automatic_title(stage: Stage) -> None:
+    told: list[tuple[str, str]] = []
+    stage.journal.on_title = lambda session, title: told.append((session, title))
+    for number in range(1, 4):
+        await stage.keep(f"s{number}", a_turn(number, "Fix the sums"), a_turn(f"{number}b", "more"))
+    await stage.keep("other", a_turn(9, "Fix the sums of 2"))
+    await stage.conversations.fork("s2", "t2")
+    assert sorted(await stage.titles()) == [
+        *("Fix the sums", "Fix the sums (2)", "Fix the sums (3)", "Fix the sums (4)"),
+        "Fix the sums of 2",
+    ]
+    assert told == [("s2", "Fix the sums (2)"), ("s3", "Fix the sums (3)")]
+
+
 async def test_a_title_of_the_users_stays(stage: Stage) -> None:
     await stage.keep("s", a_turn(1))
     await stage.library.rename("s", "  The\nFermi paradox ")

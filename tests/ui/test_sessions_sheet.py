@@ -54,7 +54,7 @@ async def test_exporting_asks_for_form_and_extent_and_writes_into_the_working_fo
         await pilot.press("tab", "down", "e")
         await until(pilot, lambda: "a web page" in screen_text(app))
         await pilot.press("down", "down", "down", "down", "enter")
-        await until(pilot, lambda: (tmp_path / "ponder-s2.html").exists())
+        await until(pilot, lambda: (tmp_path / "why-is-the-sky-dark.html").exists())
         assert services.library.done == [("export", "s2", "html", "thinking")]
 
 

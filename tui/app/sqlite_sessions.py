@@ -88,6 +88,7 @@ class SqliteSessions:
 
     def listen(self, on_notice: Callable[[str], None], on_title: Callable[[str, str], None]) -> None:
         self._database.tell, self._on_title = on_notice, on_title
+        self._journal.on_title = on_title
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
+from tui.app.export_file import new_export_file
 from tui.domain.cost import Cost
 from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
@@ -118,7 +119,7 @@ async def _act(app: LinearApp, row: SessionInfo, action: str) -> None:
             await library.pin(row.id, pinned=not row.pinned)
             app.conversation.say("Unpinned." if row.pinned else "Pinned.")
         case "export":
-            await _export(app, row.id)
+            await _export(app, row)
         case _:
             await _delete(app, row, action)
 
@@ -142,7 +143,7 @@ async def _delete(app: LinearApp, row: SessionInfo, action: str) -> None:
     app.conversation.say("Deleted. /sessions restores it.")
 
 
-async def _export(app: LinearApp, session: str) -> None:
+async def _export(app: LinearApp, row: SessionInfo) -> None:
     rows = [
         Choice(f"{form} {part}", f"{title}, {extent}")
         for form, title in FORMS.items()
@@ -152,9 +153,9 @@ async def _export(app: LinearApp, session: str) -> None:
     if chosen is None:
         return
     form, _, part = chosen.partition(" ")
-    path = Path.cwd() / f"ponder-{session[-8:]}.{form}"
+    path = await asyncio.to_thread(new_export_file, row.title, row.id, form)
     try:
-        await app.services.library.export_to(path, session, cast('Literal["md", "json", "html"]', form), part)
+        await app.services.library.export_to(path, row.id, cast('Literal["md", "json", "html"]', form), part)
     except OSError as error:
         raise UsageError(f"`{path.name}` cannot be written: {error.strerror}.") from None
     app.conversation.say(spoken(f"Written to {path}."))

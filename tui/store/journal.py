@@ -37,11 +37,13 @@ class StoredJournal:
         self._lost: set[str] = set()
         self.beginnings: dict[str, NewSession] = {}
         """Model, level and settings chosen for sessions that are not stored yet."""
+        self.on_title: Callable[[str, str], None] = lambda session, title: None
+        """Called with a session and its title if that is not just the beginning of its prompt."""
 
     async def turn_started(self, session: str, turn: Turn) -> None:
         """Store an accepted prompt, creating the session if necessary."""
 
-        def write(connection: sqlite3.Connection) -> bool:
+        def write(connection: sqlite3.Connection) -> tuple[bool, str]:
             now = self._now()
             number = self._ensured(connection, session, now)
             if find_turn(connection, number, turn.id) is None:
@@ -49,12 +51,15 @@ class StoredJournal:
                 added = add_turn(connection, number, head, turn, now)
                 (turns,) = connection.execute("SELECT turns FROM session WHERE seq = ?", (number,)).fetchone()
                 set_head(connection, number, added, turns + 1)
-            name_untitled(connection, number, title_from(turn))
+            title = name_untitled(connection, number, title_from(turn))
             acquire(connection, number, self._holder, now)
             touch(connection, number, now)
-            return restore(connection, number)
+            return restore(connection, number), title
 
-        if await self._database.run(write):
+        restored, title = await self._database.run(write)
+        if title:
+            self.on_title(session, title)
+        if restored:
             self._database.tell("This session was deleted meanwhile. What you said just now brought it back.")
 
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:

@@ -18,7 +18,7 @@ from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 from tui.store import leases, sessions
 from tui.store.blocks import copy_blocks
 from tui.store.database import Database, StoreContext
-from tui.store.sessions import NewSession, ensure
+from tui.store.sessions import NewSession, ensure, numbered
 from tui.store.turns import (
     activate,
     close_turn,
@@ -234,6 +234,9 @@ def fork(connection: sqlite3.Connection, source: str, into: NewSession, cut: For
         " FROM session AS old WHERE old.seq = ?) WHERE seq = ?",
         (cut.until, session, new),
     )
+    (title,) = connection.execute("SELECT title FROM session WHERE seq = ?", (new,)).fetchone()
+    if title:
+        connection.execute("UPDATE session SET title = ? WHERE seq = ?", (numbered(connection, new, title), new))
     path = path_to(connection, end)
     last = None
     for turn in path:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from itertools import count
 from math import isfinite
 
 from tui.domain.blocks import TextBlock
@@ -192,10 +194,29 @@ def _in_one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() or c == "\u200d" else " " for c in text).split())
 
 
-def name_untitled(connection: sqlite3.Connection, session: int, title: str) -> None:
-    """Set the automatic title unless a title exists."""
-    if title:
-        connection.execute("UPDATE session SET title = ? WHERE seq = ? AND title = '' AND NOT titled", (title, session))
+def name_untitled(connection: sqlite3.Connection, session: int, title: str) -> str:
+    """Set the automatic title unless a title exists. Returns it if it had to be numbered, else ""."""
+    sql = "SELECT title = '' AND NOT titled FROM session WHERE seq = ?"
+    (is_untitled,) = connection.execute(sql, (session,)).fetchone()
+    if not title or not is_untitled:
+        return ""
+    given = numbered(connection, session, title)
+    connection.execute("UPDATE session SET title = ? WHERE seq = ?", (given, session))
+    return given if given != title else ""
+
+
+def numbered(connection: sqlite3.Connection, session: int, title: str) -> str:
+    """The title with the next free number behind it, if another session has it: ``Fix the sums (2)``."""
+    base = re.sub(r" \(\d+\)$", "", title)
+    start = f"{base} ("
+    rows = connection.execute(
+        "SELECT title FROM session WHERE seq <> ? AND deleted IS NULL AND (title = ? OR substr(title, 1, ?) = ?)",
+        (session, base, len(start), start),
+    )
+    taken = {other for (other,) in rows}
+    if title not in taken:
+        return title
+    return next(name for number in count(2) if (name := f"{start}{number})") not in taken)
 
 
 def rename(connection: sqlite3.Connection, session: int, title: str) -> None:

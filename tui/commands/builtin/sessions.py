@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+from tui.app.export_file import new_export_file
 from tui.commands.registry import Argument, Command, CommandContext, Group, View
 from tui.domain.errors import UsageError
+from tui.engine.state import title_of
 
 FORMS: dict[str, Literal["md", "json", "html"]] = {"md": "md", "markdown": "md", "json": "json", "html": "html"}
 
@@ -75,12 +78,12 @@ async def _export(context: CommandContext, argument: str) -> None:
         raise UsageError("`/export` knows md, json and html.")
     content = "all" if "--all" in parts else "thinking" if "--thinking" in parts else "answers"
     session = context.services.chat.session_id
-    name = f"ponder-{session[-8:]}.{form}"
+    path = await asyncio.to_thread(new_export_file, title_of(context.view()), session, form)
     try:
-        await context.services.library.export_to(Path.cwd() / name, session, form, content)
+        await context.services.library.export_to(path, session, form, content)
     except OSError as error:
-        raise UsageError(f"`{name}` cannot be written: {error.strerror}.") from None
-    context.screen.say(f"Written to {name}.")
+        raise UsageError(f"`{path.name}` cannot be written: {error.strerror}.") from None
+    context.screen.say(f"Written to {path.name}.")
 
 
 async def _import(context: CommandContext, argument: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from textual import on, work
@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList
 
+from tui.app.export_file import new_export_file
 from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Severity
@@ -72,7 +73,7 @@ class ExportChoice(Sheet[tuple[Form, str]]):
         self.dismiss((cast("Form", form), part))
 
 
-def ask_export(sheet: Sheet[str], library: Storage, session: str) -> None:
+def ask_export(sheet: Sheet[str], library: Storage, session: SessionInfo) -> None:
     """Ask for the format, write the file, and report the result on the given sheet."""
 
     def chosen(choice: tuple[Form, str] | None) -> None:
@@ -82,15 +83,14 @@ def ask_export(sheet: Sheet[str], library: Storage, session: str) -> None:
     sheet.app.push_screen(ExportChoice(), chosen)
 
 
-async def _export(sheet: Sheet[str], library: Storage, session: str, form: Form, parts: str) -> None:
-    name = f"ponder-{session[-8:]}.{form}"
+async def _export(sheet: Sheet[str], library: Storage, session: SessionInfo, form: Form, parts: str) -> None:
+    path = await asyncio.to_thread(new_export_file, session.title, session.id, form)
     try:
-        path = Path.cwd() / name
-        await library.export_to(path, session, form, parts)
+        await library.export_to(path, session.id, form, parts)
     except PonderError as error:
         sheet.show_error(error)
     except OSError as error:
-        sheet.ponder.say(f"Cannot write {name}: {error.strerror}.", Severity.ERROR)
+        sheet.ponder.say(f"Cannot write {path.name}: {error.strerror}.", Severity.ERROR)
     else:
         sheet.say(f"Written to {path}.")
 
@@ -379,7 +379,7 @@ class Sessions(SearchSheet[str]):
         elif key == "space":
             await library.pin(session, pinned=not self._rows[session].pinned)
         elif key == "e":
-            ask_export(self, library, session)
+            ask_export(self, library, self._rows[session])
             return
         else:
             turns = await library.turns(session)
