@@ -11,6 +11,7 @@ from tui.domain.messages import CRASHED, Message, Origin, Role, Turn, WireName
 from tui.domain.stream import Finish, Stop
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Usage
+from tui.domain.web_search import Source, WebSearch
 from tui.linear.sentences import (
     bare,
     context_text,
@@ -19,6 +20,8 @@ from tui.linear.sentences import (
     model_name,
     result_text,
     retry_text,
+    search_text,
+    source_texts,
     spoken,
     stop_text,
     thought_text,
@@ -152,6 +155,26 @@ def test_the_meter_is_a_sentence(effective: int, limit: int | None, certainty: C
 def test_the_end_of_a_call_is_a_line(text: str, failed: bool, said: str) -> None:
     result = ToolResultBlock(call_id="c", name="shell", content=(TextBlock(text=text),), failed=failed)
     assert result_text("shell", result, 0.2, text) == said
+
+
+@pytest.mark.parametrize(
+    ("search", "said"),
+    [
+        (WebSearch(), ""),
+        (WebSearch(queries=("a", "b")), 'Web search: "a", "b"'),
+        (WebSearch(action="open", page="https://x.org"), "Web search: open https://x.org"),
+        (WebSearch(results=()), "Web search: 0 results."),
+        (WebSearch(error="unavailable"), "Web search failed: the search is unavailable."),
+    ],
+)
+def test_a_search_is_a_line(search: WebSearch, said: str) -> None:
+    assert search_text(search) == said
+
+
+def test_sources_are_numbered() -> None:
+    pages = [Source(url="https://x.org", title="X"), Source(url="https://y.org"), Source(url="", title="Z")]
+    assert source_texts(pages) == ["Sources:", "1 X (https://x.org)", "2 https://y.org", "3 Z"]
+    assert source_texts([]) == []
 
 
 def test_a_model_is_named_with_its_level() -> None:

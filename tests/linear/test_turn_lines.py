@@ -33,14 +33,17 @@ from tui.domain.messages import ENDED_EARLY, Message, Role, Turn
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
+    CitationsReceived,
     ModelLoading,
     ProviderRemark,
     ResponseStarted,
+    SearchReported,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
 )
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingForm, ThinkingLevel, ThinkingPlan
+from tui.domain.web_search import Citation, Source, WebSearch
 from tui.linear.repeated_text import RepeatedText
 from tui.linear.turn_lines import TurnLines, main_argument
 
@@ -192,6 +195,23 @@ def test_an_event_is_a_line(event: AppEvent | StreamEvent, lines: list[str]) -> 
 def test_a_long_silence_is_said_seldom() -> None:
     stalls = [Stalled("t", float(seconds)) for seconds in range(15, 130)]
     assert [line.split()[3] for line in said(*stalls)] == ["15", "30", "1", "2"]
+
+
+def test_a_text_that_is_cut_at_its_citations_is_one_text() -> None:
+    page = Source(url="https://x.org/a", title="A page")
+    cited = TextBlock(text="It is so", citations=(Citation(source=page, end=8),))
+    found = said(
+        *(BlockStarted(0, "search"), SearchReported(0, WebSearch(id="s", queries=("why",)))),
+        *(SearchReported(0, WebSearch(id="s", queries=("why",), results=(page,), done=True)), BlockFinished(0)),
+        *(BlockStarted(1, "text"), TextDelta(1, "It is "), TextDelta(1, "so"), CitationsReceived(1, cited.citations)),
+        *(BlockFinished(1), BlockStarted(2, "text"), TextDelta(2, ", and more."), BlockFinished(2)),
+        *(BlockStarted(3, "text"), TextDelta(3, "Apart."), BlockFinished(3)),
+        completed(blocks=(cited, TextBlock(text=", and more."))),
+    )
+    assert found == [
+        *('Web search: "why"', "Web search: 1 result.", "Answer:", "It is so, and more.", "Apart."),
+        *("Sources:", "1 A page (https://x.org/a)"),
+    ]
 
 
 def test_loading_is_said_once() -> None:

@@ -76,6 +76,7 @@ class LinearApp:
         self._loop = asyncio.get_running_loop()
         self._end = self._loop.create_future()
         self.services.sessions.listen(self._heard_elsewhere)
+        self.services.servers.follow_forms(self._form_asked)
         self.typed.start()
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -88,6 +89,7 @@ class LinearApp:
                         task.cancel()
         finally:
             self.services.sessions.listen(None)
+            self.services.servers.follow_forms(None)
             self.composing.keep(self.typed.unfinished() if self.typed.is_terminal else "")
 
     @property
@@ -261,6 +263,12 @@ class LinearApp:
             await self.services.chat.end_wait(now=answer == "now")
         else:
             await self.services.chat.cancel()
+
+    def _form_asked(self) -> None:
+        if self.services.servers.forms():
+            from tui.linear.form_view import fill_in_forms  # few servers have forms
+
+            self.work.add(lambda: fill_in_forms(self))
 
     def _heard_elsewhere(self, news: News) -> None:
         self.call_from_thread(lambda: self._say_elsewhere(news))

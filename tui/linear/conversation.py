@@ -43,6 +43,8 @@ class Conversation:
         self._said: deque[str] = deque(maxlen=4)
         self._noticed: deque[str] = deque(maxlen=4)
         """What was said last by commands and by notices: some say the same."""
+        self._after_opening: list[str] | None = None
+        """What is said while another session is being opened: it is about that one."""
         self._quiet_since = time.monotonic()
         self._follow_settings()
 
@@ -71,7 +73,11 @@ class Conversation:
             self._noticed.remove(said)
             return
         self._said.append(said)
-        self._out.say([f"Error: {said}" if severity is Severity.ERROR else said])
+        line = f"Error: {said}" if severity is Severity.ERROR else said
+        if self._after_opening is not None:
+            self._after_opening.append(line)
+        else:
+            self._out.say([line])
 
     def skip(self) -> bool:
         """Say no more of the thinking or answer that arrives; False if nothing arrives."""
@@ -99,6 +105,7 @@ class Conversation:
     def reopen(self, turn: str | None = None) -> None:
         """Another session, or another branch of it, is open now; ``turn`` becomes the chosen one."""
         self.chosen_turn = turn
+        self._after_opening = []
         subscription, self._subscription = self._subscription, None
         if subscription is not None:
             subscription.close()
@@ -110,6 +117,8 @@ class Conversation:
         if not known:
             self._out.say(opening_lines(view, private=self._services.sessions.private, is_first=self._is_first))
         self._is_first = False
+        self._out.say(self._after_opening or ())
+        self._after_opening = None
         for notice in view.notices if not known else ():
             self._out.say(self._lines.take(notice))
         if view.answer is not None:

@@ -54,6 +54,7 @@ class Questions:
         waiting = self._waiting
         if waiting is None or waiting.done():
             return False
+        self._waiting = None
         if typed.text.startswith("/") and not self._secret:
             waiting.set_exception(Left())
             self._pass_on(typed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.domain.blocks import ToolResultBlock
+from tui.domain.citations import shown_address, shown_title
 from tui.domain.cost import cost_of, paid_in
 from tui.domain.errors import PonderError
 from tui.domain.events import RetryScheduled
@@ -14,6 +15,7 @@ from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.domain.thinking import ModelSpec, ThinkingPlan, model_title
 from tui.domain.usage import Certainty, MeterReading, Usage
+from tui.domain.web_search import Source, WebSearch, error_sentence
 
 CANCELLED = "cancelled"
 """The reason that is stored with an answer that the user stopped."""
@@ -170,4 +172,20 @@ def result_text(name: str, result: ToolResultBlock, seconds: float, text: str) -
         return f"Tool {name}: {how}, no output."
     if len(lines) == 1 and len(lines[0]) <= MOST_SHOWN:
         return f"Tool {name}: {how}: {lines[0]}"
-    return f"Tool {name}: {how}, {count(len(lines), 'line')} of output."
+    return ended(f"Tool {name}: {how}, {spoken(result.note) or count(len(lines), 'line') + ' of output'}")
+
+
+def search_text(search: WebSearch) -> str:
+    """A web search of the provider: what is looked for, or how it ended; "" if nothing is known yet."""
+    if search.error:
+        return ended(f"Web search failed: {one_line(error_sentence(search.error), MOST_SHOWN)}")
+    if search.results is not None:
+        return f"Web search: {count(len(search.results), 'result')}."
+    return f"Web search: {spoken(one_line(search.subject, MOST_SHOWN))}" if search.subject else ""
+
+
+def source_texts(sources: Sequence[Source]) -> list[str]:
+    """The cited pages, numbered as in the text."""
+    rows = [(shown_title(page), shown_address(page)) for page in sources]
+    named = [f"{title} ({address})" if title and address else title or address for title, address in rows]
+    return ["Sources:", *(f"{number} {name}" for number, name in enumerate(named, 1))] if named else []

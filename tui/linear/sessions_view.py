@@ -14,7 +14,7 @@ from tui.domain.format_numbers import count
 from tui.domain.listing import Activity, OpenSessionInfo, SessionInfo
 from tui.domain.printable import one_line
 from tui.linear.questions import Choice, Left
-from tui.linear.sentences import spoken
+from tui.linear.sentences import ended, spoken
 from tui.linear.turn_text import prompt_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def _open(app: LinearApp, row: SessionInfo) -> None:
         number = next((number for number, turn in enumerate(turns, 1) if turn.id == row.hit_turn), None)
         if number is not None:
             prompt = one_line(prompt_of(turns[number - 1]), 200)
-            app.out.say([f"The match is in turn {number}: {prompt}. /show prints it."])
+            app.conversation.say(f"The match is in turn {number}: {ended(prompt)} /show prints it.")
 
 
 async def _act(app: LinearApp, row: SessionInfo, action: str) -> None:

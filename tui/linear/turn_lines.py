@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock
+from tui.domain.citations import sources_of
 from tui.domain.events import (
     AppEvent,
     AttemptReset,
@@ -35,15 +36,19 @@ from tui.domain.printable import one_line
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
+    CitationsReceived,
+    ImageData,
     ModelLoading,
     ProviderRemark,
     ResponseStarted,
+    SearchReported,
     StreamEvent,
     TextDelta,
     ThinkingBreak,
     ThinkingDelta,
 )
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingForm, ThinkingPlan, model_title
+from tui.domain.web_search import WebSearch
 from tui.linear.plain_markdown import PlainMarkdown
 from tui.linear.repeated_text import RepeatedText
 from tui.linear.sentences import (
@@ -51,6 +56,8 @@ from tui.linear.sentences import (
     error_text,
     result_text,
     retry_text,
+    search_text,
+    source_texts,
     stop_text,
     thought_text,
     usage_text,
@@ -90,6 +97,10 @@ class TurnLines:
         self._thought_size = 0
         self._repeated = RepeatedText()
         self._warned: set[str] = set()
+        self._index = 0
+        """Of the block that the text belongs to."""
+        self._cited: set[int] = set()
+        self._searches: set[tuple[str, str]] = set()
         self._is_loading = False
         self._next_stall_s = 0.0
         """Only a silence this long is said: twice the one that was said before."""
@@ -185,14 +196,17 @@ class TurnLines:
         self._repeated = RepeatedText()
         if message.answered_by is not None:
             yield f"Answered by {message.answered_by}."
+        self._cited.clear()
+        self._searches.clear()
+        yield from source_texts(sources_of(message.blocks))
         yield from filter(None, [stop_text(message)])
 
     # What streams
 
     def _stream(self, event: StreamEvent) -> Iterator[str]:
         match event:
-            case TextDelta(_, text):
-                yield from self._text_arrived(text)
+            case TextDelta(index, text):
+                yield from self._text_arrived(index, text)
             case ThinkingDelta(_, text):
                 yield from self._thinking_arrived(text)
             case ThinkingBreak() if self._thought_size:
@@ -200,8 +214,24 @@ class TurnLines:
             case BlockStarted(_, "thinking", form=form):
                 yield from self._end_open()
                 yield from self._begin_thinking(form)
+            case CitationsReceived(index):
+                self._cited.add(index)
+            case SearchReported(_, search):
+                yield from self._searched(search)
+            case ProviderRemark(_, text):
+                yield f"Note: {with_advice(text)}"
+            case _:
+                yield from self._structure(event)
+
+    def _structure(self, event: StreamEvent) -> Iterator[str]:
+        match event:
+            case BlockStarted(_, "text") | BlockFinished() if self._text is not None:
+                yield from self._end_thinking()
             case BlockStarted() | BlockFinished():
                 yield from self._end_open()
+            case ImageData():
+                yield from self._end_open()
+                yield "A picture."
             case ResponseStarted(restarted=True):
                 yield from self._end_blocks()
                 yield "The server begins its answer again."
@@ -210,15 +240,24 @@ class TurnLines:
                 yield "Loading the model."
             case ModelLoading(done=True):
                 self._is_loading = False
-            case ProviderRemark(_, text):
-                yield f"Note: {with_advice(text)}"
             case _:
                 pass
 
-    def _text_arrived(self, text: str) -> Iterator[str]:
+    def _searched(self, search: WebSearch) -> Iterator[str]:
+        said = search_text(search)
+        if said and (search.id, said) not in self._searches:
+            self._searches.add((search.id, said))
+            yield from self._end_open()
+            yield said
+
+    def _text_arrived(self, index: int, text: str) -> Iterator[str]:
         fresh, is_new = self._repeated.take(text)
         if self._thought_at is not None:
             yield from self._end_thinking()
+        # A provider that cites cuts its text at every citation; other texts are paragraphs of their own.
+        if index != self._index and self._cited.isdisjoint((index, self._index)) and not self._repeated.is_repeating:
+            yield from self._end_blocks()
+        self._index = index
         if is_new:
             yield from self._end_blocks()
             yield "The stream broke and the answer began anew. It follows in full."

@@ -14,10 +14,12 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from tui.domain.citations import SourceNumbers, with_markers
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
+from tui.domain.web_search import WebSearch
 from tui.linear.plain_markdown import plain_lines
-from tui.linear.sentences import result_text, stop_text, thought_text, usage_text
+from tui.linear.sentences import result_text, search_text, source_texts, stop_text, thought_text, usage_text
 from tui.linear.turn_lines import main_argument
 
 CODE = re.compile(r"^ *(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ *(?P=mark)[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -93,7 +95,8 @@ def _prompt_lines(message: Message) -> Iterator[str]:
 
 
 def _answer_lines(message: Message, results: dict[str, ToolResultBlock], *, thinking: bool) -> Iterator[str]:
-    for block in message.blocks:
+    numbers = SourceNumbers()
+    for block in with_markers(message.blocks, numbers):
         match block:
             case TextBlock(text=text):
                 yield from plain_lines(text)
@@ -106,10 +109,13 @@ def _answer_lines(message: Message, results: dict[str, ToolResultBlock], *, thin
                     yield result_text(name, result, result.seconds or 0.0, _text_of(result))
             case ImageBlock():
                 yield "A picture."
+            case OpaqueBlock(search=WebSearch() as search):
+                yield from filter(None, [search_text(search)])
             case OpaqueBlock(label=label):
                 yield f"Part of the provider: {one_line(label, 60)}"
             case _:
                 pass
+    yield from source_texts(numbers.sources)
     yield from filter(None, [stop_text(message)])
 
 
