@@ -36,7 +36,12 @@ OF_LIBRARIES = {
         "textual.drivers._writer_thread:WriterThread": "_queue",
         "textual.driver:Driver": "_app _auto_restart _debug _loop",
         "textual.keys": "_character_to_key",
-        "textual.message_pump:MessagePump": "_closed",
+    },
+    # Whether a widget has handled everything, which Textual can only be asked by another message through its queue.
+    "tui/ui/terminal/key_delivery.py": {
+        "asyncio:Event": "_waiters",
+        "textual": "_queue",
+        "textual.message_pump:MessagePump": "_message_queue",
     },
     # Rich's table of widths, which is corrected for Brahmic scripts.
     "tui/ui/graphemes.py": {"rich": "_unicode_data"},

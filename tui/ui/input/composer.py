@@ -287,6 +287,8 @@ class Composer(TextArea):
 
     def edit(self, edit: Edit) -> EditResult:
         result = super().edit(edit)
+        if len(edit.text) > self.size.width:  # Textual scrolled to the cursor before it knew of the new rows
+            self.scroll_cursor_visible()
         self._note_draft()
         return result
 

@@ -5,14 +5,12 @@
 - Nothing is read before the screen can take keys, so that early keys are handled as if typed then.
 - A paste is one event, whatever it contains: escapes and control characters in it are not keys.
 - Alt+enter is recognised also where it arrives as an escape and a return.
-- A key waits until the one before it is handled: keys bound to actions take longer than letters, and would be overtaken
-  when many arrive at once (typed early, or over a slow line).
+- A key waits until the one before it is handled (``key_delivery``).
 - On keyboards with non-Latin letters, ctrl and alt use the key's Latin letter (``ctrl+с`` is ctrl+c).
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
@@ -20,21 +18,21 @@ import selectors
 import signal
 import time
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from threading import Event
 from typing import TYPE_CHECKING
 
 from textual import constants, events
 from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
-from textual.app import App, ScreenStackError
+from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys, _character_to_key
 from textual.message import Message
-from textual.message_pump import MessagePump
 
 from tui.ui.terminal.background import LAST_PATIENCE_S, TerminalBackground, background_in, read_answers
 from tui.ui.terminal.graphics import QUESTIONS, GraphicsAnswers
+from tui.ui.terminal.key_delivery import KeyDelivery
 
 if TYPE_CHECKING:
     from tui.ui.services import UiServices
@@ -77,9 +75,6 @@ COLOUR_ANSWERS = ("\x1b]10;", "\x1b]11;")
 LONGEST_ANSWER = 64
 """Characters of an answer; an endless one must not swallow what is typed."""
 TICK_S = 0.1
-PATIENCE_S = 0.25
-"""How long a key waits for a stuck one before it; escape must work even then."""
-LOOK_S = 0.02
 KEY_WITH_ALTERNATES = re.compile(r"\x1b\[(\d+):(\d*)(?::(\d*))?(?:;(\d*)((?:;[\d:]*)?))?([u~ABCDEFHPQRS])")
 CTRL_ALT_SUPER = 2 | 4 | 8
 
@@ -211,10 +206,8 @@ class TerminalDriver(LinuxDriver):
         self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._ready, self._settled = Event(), Event()
-        self._settled.set()
-        self._where: MessagePump = app
-        self._in_a_word = False
+        self._ready = Event()
+        self._delivery = KeyDelivery(app, self.process_message)
         self._heard = b""
         self._on_background: Callable[[TerminalBackground], object] = lambda background: None
         self._asked: str | None = None
@@ -413,85 +406,12 @@ class TerminalDriver(LinuxDriver):
         """Whether the terminal has still to read what was written: much more would stop the screen."""
         return self._writer_thread is not None and self._writer_thread._queue.qsize() > 1
 
+    def send_message(self, message: Message) -> None:
+        """Post a message to the application, at once: messages are processed on its event loop."""
+        self._app.post_message(message)
+
     def _hand_on(self, messages: Iterable[Message]) -> None:
-        for message in messages:
-            event = self._inside(message)
-            if event is None:
-                continue
-            word = self._is_of_a_word(event)
-            # Letters of a word go to one field and keep their order without waiting, which keeps typing fast.
-            if not (word and self._in_a_word):
-                self._wait()
-            self._in_a_word = word
-            self.process_message(event)
-            if isinstance(event, events.Key) and not word:
-                self._send_after()
-
-    def _inside(self, event: Message) -> Message | None:
-        """The event, unless it is of a mouse outside the screen, where Textual would take the focus away.
-
-        Reports of a window that has become smaller arrive late. A button released outside is released at the edge.
-        """
-        if not isinstance(event, events.MouseEvent):
-            return event
-        width, height = self._app.size
-        if event.x < width and event.y < height:
-            return event
-        if not isinstance(event, events.MouseUp):
-            return None
-        x, y = min(event.x, width - 1), min(event.y, height - 1)
-        held = event.button, event.shift, event.meta, event.ctrl
-        return events.MouseUp(None, x, y, event.delta_x, event.delta_y, *held, screen_x=x, screen_y=y)
-
-    def _is_of_a_word(self, event: Message) -> bool:
-        """Whether this is a letter typed into a text field: those stay in order without waiting."""
-        if not isinstance(event, events.Key) or not event.is_printable:
-            return False
-        character = event.character or ""
-        field = self._app.focused
-        return (
-            field is not None
-            and (character.isalnum() or character == " ")
-            and field.check_consume_key(event.key, character)
-        )
-
-    def _send_after(self) -> None:
-        self._settled.clear()
-        asyncio.run_coroutine_threadsafe(self._follow(), loop=self._loop)
-
-    def _wait(self) -> None:
-        """Wait until the last key is handled, or nothing can report that any more."""
-        if self._in_a_word:
-            self._send_after()
-        where, deadline = self._where, time.monotonic() + PATIENCE_S
-        while not self._settled.wait(LOOK_S) and not self.exit_event.is_set():
-            # The key has advanced to another widget: it is not stuck, so the deadline starts again.
-            if self._where is not where:
-                where, deadline = self._where, time.monotonic() + PATIENCE_S
-            if time.monotonic() > deadline or where._closed:
-                self._settled.set()
-
-    async def _follow(self) -> None:
-        """Follow a key through the message queues of the widgets, twice, to include the messages that it causes."""
-        app = self._app
-        self._where = app
-
-        def begin() -> None:
-            try:
-                way = (app.focused or app.screen).ancestors_with_self
-            except ScreenStackError:
-                way = []
-            # Twice: handling the key may post messages to the same widgets, for example an action.
-            go([*way, *way])
-
-        def go(way: Sequence[MessagePump]) -> None:
-            if way:
-                self._where = way[0]
-            if not way or not way[0].call_later(go, way[1:]):
-                self._settled.set()
-
-        if not app.call_later(begin):
-            self._settled.set()
+        self._delivery.hand_on(messages, self._loop, self.exit_event.is_set)
 
 
 def _ignored(sequence: str) -> events.Key:

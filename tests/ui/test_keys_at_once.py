@@ -1,0 +1,129 @@
+"""Thousands of keys at once, as from a paste that is not announced: in order, with their meaning, and soon done."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.message import Message
+from textual.widgets import TextArea
+
+from tests.app.screen_stage import Screen, screen
+from tests.ui.stage import until
+from tui.ui.terminal.driver import Keyboard
+from tui.ui.terminal.key_delivery import LONG_RUN, KeyDelivery
+
+READ = 4_096
+"""Characters of one read from the terminal."""
+NAMES = {"left": "\x1b[D", "right": "\x1b[C", "backspace": "\x7f"}
+"""Keys that do the same at every width: how wide a draft is depends on when it is laid out."""
+
+
+class Typist:
+    """Types as the terminal does: as much at once as one read returns."""
+
+    def __init__(self, s: Screen) -> None:
+        self._app = s.app
+        self.delivered: list[Message] = []
+        self._delivery = KeyDelivery(s.app, self._deliver)
+        self._keyboard = Keyboard(lambda background: None)
+
+    def _deliver(self, message: Message) -> None:
+        message.set_sender(self._app)
+        self.delivered.append(message)
+        self._app.post_message(message)
+
+    async def type(self, data: str) -> None:
+        loop = asyncio.get_running_loop()
+        for start in range(0, len(data), READ):
+            messages = [*self._keyboard.feed(data[start : start + READ])]
+            await asyncio.to_thread(self._delivery.hand_on, messages, loop, lambda: False)
+
+
+async def test_letters_at_once_are_few_insertions_and_none_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "".join(f"word {number}, and «more»/@{number % 7}? " for number in range(800))
+    async with screen(tmp_path) as s:
+        edits: list[int] = []
+        edit = TextArea.edit
+
+        def counted(area: TextArea, change: object) -> object:
+            edits.append(1)
+            return edit(area, change)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(TextArea, "edit", counted)
+        await Typist(s).type(text)
+        await until(s.pilot, lambda: s.app.chat.composer.text == text)
+        assert len(edits) <= 3 * (len(text) // READ + 1)
+        composer = s.app.chat.composer
+        await until(s.pilot, lambda: composer.cursor_screen_offset.y < composer.region.bottom)
+        assert composer.cursor_location == composer.document.end
+
+
+async def test_the_first_letter_may_be_a_key_of_its_own_and_the_rest_goes_where_it_leads(tmp_path: Path) -> None:
+    async with screen(tmp_path) as s:
+        await Typist(s).type("?" + "undo" * 20)
+        await until(s.pilot, lambda: s.app.screen is not s.app.chat)
+        assert s.app.chat.composer.text == ""
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_keys_at_once_do_what_they_do_one_by_one(tmp_path: Path, seed: int) -> None:
+    chosen = random.Random(seed)
+    pieces = [*NAMES.values(), "a", "word and word ", "é.,;", "x" * (LONG_RUN * 2), "\x1b[200~pasted\x1b[201~"]
+    typed = [chosen.choice(pieces) for _ in range(60)]
+    ends: list[tuple[str, tuple[int, int]]] = []
+    for number, reads in enumerate((["".join(typed)], [*typed])):
+        async with screen(tmp_path / str(number)) as s:
+            typist = Typist(s)
+            for data in [*reads, "!"]:
+                await typist.type(data)
+            await s.until_it_says("!")
+            ends.append((s.app.chat.composer.text, s.app.chat.composer.cursor_location))
+    assert ends[0] == ends[1]
+
+
+async def test_each_of_a_thousand_escapes_counts_and_the_next_letter_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with screen(tmp_path) as s:
+        pressed: list[int] = []
+
+        async def escape() -> None:
+            pressed.append(1)
+
+        monkeypatch.setattr(s.app.global_keys, "escape", escape)
+        await Typist(s).type("\x1b[27u" * 1_000 + "a")
+        await until(s.pilot, lambda: s.app.chat.composer.text == "a")
+        assert len(pressed) == 1_000
+
+
+async def test_a_key_that_opens_a_sheet_is_waited_for_by_those_after_it(tmp_path: Path) -> None:
+    async with screen(tmp_path) as s:
+        await Typist(s).type("\x10settings\r")  # ctrl+p
+        await s.until_it_says("find a setting")
+        assert s.app.chat.composer.text == ""
+
+
+async def test_of_moves_of_the_mouse_only_the_last_counts_and_buttons_keep_their_place(tmp_path: Path) -> None:
+    moves = "".join(f"\x1b[<35;{5 + number % 50};{5 + number % 20}M" for number in range(100))
+    drag = "".join(f"\x1b[<32;{5 + number};12M" for number in range(20))
+    async with screen(tmp_path) as s:
+        typist = Typist(s)
+        await typist.type(moves + "\x1b[<0;5;12M" + drag + "\x1b[<0;24;12m" + moves)
+        mouse = [
+            (type(event).__name__, event.x, event.y)
+            for event in typist.delivered
+            if isinstance(event, events.MouseEvent)
+        ]
+        assert mouse == [
+            ("MouseMove", 53, 23),
+            ("MouseDown", 4, 11),
+            ("MouseMove", 23, 11),
+            ("MouseUp", 23, 11),
+            ("MouseMove", 53, 23),
+        ]
