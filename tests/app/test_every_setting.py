@@ -362,6 +362,7 @@ PROBES: dict[str, Probe] = {
     "budget.session": Probe("0.000001", request_stopped),
     "budget.day": Probe("0.000001", request_stopped),
     "tools.enabled": Probe("false", sent("tools"), tools=True),
+    "tools.webSearch": Probe("true", sent("tools")),
     "tools.maxParallel": Probe("1", order_of_calls, script=LOOK_TWICE, tools=True, config=ALLOWED),
     "tools.maxCalls": Probe("1", calls_made, script=LOOK, tools=True, config=ALLOWED),
     "tools.timeout": Probe("0.1", call_timed_out, script=SLEEP, tools=True, config=ALLOWED),

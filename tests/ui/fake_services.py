@@ -329,6 +329,9 @@ class FakeTools(ToolService):
     def tools(self) -> Sequence[ToolInfo]:
         return self.rows
 
+    def note_on(self, name: str) -> str:
+        return ""
+
     def tools_sent(self) -> ToolTokens:
         return ToolTokens(tokens=sum(row.tokens for row in self.rows if row.enabled))
 

@@ -54,6 +54,7 @@ def engine_settings(
         reserve=context.reserve,
         compression_model=parse_spec(writer, catalog) if writer else None,
         tools=tools.enabled,
+        web_search=tools.enabled and tools.webSearch,
         parallel_calls=tools.maxParallel,
         calls_per_turn=tools.maxCalls,
         call_timeout_s=tools.timeout,

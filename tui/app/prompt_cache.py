@@ -36,6 +36,7 @@ from tui.domain.messages import Origin, Turn
 from tui.domain.request import ToolSchema, with_project
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
 from tui.domain.usage import Part, Usage
+from tui.engine.offered_tools import OfferedTools, offered_tools
 from tui.engine.state import SessionView
 from tui.settings.layers import Layers
 
@@ -61,7 +62,7 @@ class CacheService:
         self._current = current
         self._told: set[str] = set()
         """Answers whose cache was already said to have expired."""
-        self._tools: tuple[tuple[ToolSchema, ...], str] = ((), "")
+        self._tools: tuple[OfferedTools, str] = (OfferedTools(functions=()), "")
 
     def now(self) -> float:
         """The Unix time of the engine's clock."""
@@ -250,7 +251,10 @@ class CacheService:
         parts = view.meter.parts if view.meter is not None else {}
         quirks = effective_quirks(target.provider, target.facts)
         rules = engine_settings(layers, self._current.program.catalog).rules
-        offered = settings.tools.enabled and target.facts.tools
+        searching = settings.tools.enabled and settings.tools.webSearch
+        functions = self._current.program.session_toolbox.schemas() if tools is None else tuple(tools)
+        functions = functions if settings.tools.enabled else ()
+        offered = offered_tools(target, functions, web_search=searching)
         language = system_language(_turns(view), settings.reasoning.language.strip())
         system = with_project(settings.generation.system, self._current.program.project_text)
         return NextRequest(
@@ -258,7 +262,7 @@ class CacheService:
             model=target.origin.model,
             level=view.plan.level,
             thinking=thinking_digest(view.plan),
-            tools=(self._tools_digest() if tools is None else tools_digest(tools)) if offered else "",
+            tools=self._tools_digest(offered),
             system=text_digest(with_language(system, language)),
             history=history_digest(view.compression),
             rules=rules_name(rules),
@@ -268,10 +272,9 @@ class CacheService:
             system_tokens=parts.get(Part.SYSTEM, 0) + parts.get(Part.PROJECT, 0),
         )
 
-    def _tools_digest(self) -> str:
-        tools = self._current.program.session_toolbox.schemas()
-        if tools != self._tools[0]:
-            self._tools = (tools, tools_digest(tools))
+    def _tools_digest(self, offered: OfferedTools) -> str:
+        if offered != self._tools[0]:
+            self._tools = (offered, tools_digest(offered.functions, offered.server_tools))
         return self._tools[1]
 
     def _target(self, spec: ModelSpec) -> Target:

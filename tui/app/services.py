@@ -20,6 +20,7 @@ from tui.app.session_storage import Storage
 from tui.app.sessions import SessionsService
 from tui.app.settings import SettingsService
 from tui.app.side_questions import SideQuestions
+from tui.app.web_search import WebSearchTool
 from tui.catalog.facts import ModelFacts
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
@@ -28,6 +29,7 @@ from tui.domain.listing import KeyCheck, ServerInfo, ToolInfo, ToolTokens
 from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Part
+from tui.domain.web_search import WEB_SEARCH
 
 
 async def replace_default_demo(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
@@ -91,14 +93,16 @@ class KeyService:
 class ToolService:
     """Lists tools and MCP servers, and turns tools on and off."""
 
-    def __init__(self, current: OpenSession, cache: CacheService) -> None:
+    def __init__(self, current: OpenSession, cache: CacheService, settings: SettingsService) -> None:
         self._current = current
         self._cache = cache
+        self._web_search = WebSearchTool(current, settings, cache)
 
     def tools(self) -> Sequence[ToolInfo]:
         """All tools with their token counts."""
         facts, scale = self._facts(), self._meter().scale
-        return self._current.program.toolbox.rows(lambda schema: round(tool_tokens(schema, facts.tokenizer) * scale))
+        rows = self._current.program.toolbox.rows(lambda schema: round(tool_tokens(schema, facts.tokenizer) * scale))
+        return [*rows, self._web_search.row(scale)]
 
     def tools_sent(self) -> ToolTokens:
         """The tokens that tool definitions add to the next request."""
@@ -129,6 +133,8 @@ class ToolService:
 
     async def enable_tool(self, name: str, *, enabled: bool) -> str:
         """Turn a tool on or off; returns what that makes the next request write to the cache again, "" if nothing."""
+        if name == WEB_SEARCH:
+            return await self._web_search.switch(enabled=enabled)
         before = self._cache.before_change()
         self._current.program.toolbox.enable(name, enabled=enabled)
         await self._current.call(self._current.session.previewer.refresh_meter())
@@ -136,7 +142,13 @@ class ToolService:
 
     def cost_of_enabling(self, name: str, *, enabled: bool) -> str:
         """The same before it is done; "" if there is no such tool."""
+        if name == WEB_SEARCH:
+            return self._web_search.cost_of_switching(enabled=enabled)
         return self._cache.cost_of_change(tools=self._current.program.toolbox.schemas_if(name, enabled=enabled))
+
+    def note_on(self, name: str) -> str:
+        """What the user should know about a tool that is switched on; "" for most."""
+        return self._web_search.sentence() if name == WEB_SEARCH else ""
 
     def servers(self) -> Sequence[ServerInfo]:
         return self._current.program.toolbox.servers()
@@ -216,7 +228,7 @@ class AppServices:
         self.models = ModelService(current, availability, self.cache)
         self.settings = SettingsService(current, self.cache)
         self.keys = KeyService(current, availability)
-        self.tools = ToolService(current, self.cache)
+        self.tools = ToolService(current, self.cache, self.settings)
         self.drafts = DraftService(current)
         self.library = library
         self.branches = Branches(current)

@@ -11,6 +11,7 @@ from typing import Literal
 
 from tui.catalog.catalog import Catalog
 from tui.catalog.prices import Price, cost_details, price_of
+from tui.catalog.web_search import SearchWay, search_way
 from tui.domain.cost import Cost, SpentRequest, money
 from tui.domain.errors import PonderError
 from tui.domain.fast_dataclass import dataclass
@@ -38,6 +39,8 @@ class SpendingRow:
     cost: Cost
     thinking: Cost
     """The part of the cost that was for thinking, from recorded token counts."""
+    searches: Cost
+    """The part of the cost that was for web searches of the provider, at today's price."""
     saved: Cost
     """What the input would have cost without caches minus what it cost; below 0 if writing cost more than it saved."""
 
@@ -64,6 +67,7 @@ class _Priced:
     cost: float | None
     final: bool
     thinking: float | None
+    searches: float | None
     saved: float | None
 
 
@@ -76,12 +80,12 @@ def spending_report(
     requests: Iterable[SpentRequest], catalog: Catalog, *, by: By, days: int, now: float
 ) -> SpendingReport:
     """Add up requests. ``requests`` are those since ``first_moment``."""
-    prices: dict[str, tuple[bool, Price | None]] = {}
+    prices: dict[str, _ModelPrices] = {}
     priced = []
     for request in requests:
         if request.model not in prices:
-            prices[request.model] = _price(request.model, catalog)
-        priced.append(_priced(request, *prices[request.model]))
+            prices[request.model] = _prices(request.model, catalog)
+        priced.append(_priced(request, prices[request.model]))
     grouped: dict[str, list[_Priced]] = {}
     for one in priced:
         grouped.setdefault(_key(one.request, by), []).append(one)
@@ -103,22 +107,46 @@ def spending_report(
     )
 
 
-def _price(name: str, catalog: Catalog) -> tuple[bool, Price | None]:
-    """Return whether a model is on a local server, and its price."""
-    provider, _, model = name.partition("/")
+@dataclass(frozen=True, slots=True)
+class _ModelPrices:
+    """What a model costs."""
+
+    local: bool = False
+    """It runs on this machine."""
+    price: Price | None = None
+    search: SearchWay | None = None
+
+
+def _prices(name: str, catalog: Catalog) -> _ModelPrices:
+    provider_id, _, model = name.partition("/")
     try:
-        return catalog.provider(provider).costs_nothing, price_of(catalog.find(provider, model))
+        provider, facts = catalog.provider(provider_id), catalog.find(provider_id, model)
     except PonderError:  # the provider is no longer configured
-        return False, None
+        return _ModelPrices()
+    return _ModelPrices(provider.costs_nothing, price_of(facts), search_way(provider, facts))
 
 
-def _priced(request: SpentRequest, local: bool, price: Price | None) -> _Priced:  # noqa: FBT001 - two facts of a model
-    if local and request.cost is None:
-        return _Priced(request, 0.0, final=True, thinking=0.0, saved=0.0)
+def _priced(request: SpentRequest, known: _ModelPrices) -> _Priced:
+    if known.local and request.cost is None:
+        return _Priced(request, 0.0, final=True, thinking=0.0, searches=0.0, saved=0.0)
     when = datetime.fromtimestamp(request.created, UTC)
     return _Priced(
-        request, request.cost, request.final, _thinking(request, price, when), _saved(request.usage, price, when)
+        request,
+        request.cost,
+        request.final,
+        _thinking(request, known.price, when),
+        _searches(request, known.search),
+        _saved(request.usage, known.price, when),
     )
+
+
+def _searches(request: SpentRequest, way: SearchWay | None) -> float | None:
+    """The fee of the searches; at most the whole cost, because prices may have changed since."""
+    usage = request.usage
+    if usage is None or not usage.searches:
+        return 0.0
+    fee = None if way is None else way.fee(usage)
+    return None if fee is None or request.cost is None else min(request.cost, fee)
 
 
 def _thinking(request: SpentRequest, price: Price | None, when: datetime) -> float | None:
@@ -150,6 +178,7 @@ def _row(key: str, label: str, group: Sequence[_Priced]) -> SpendingRow:
         requests=len(group),
         cost=Cost(dollars=_sum(one.cost for one in group), unknown=sum(not one.final for one in group)),
         thinking=_cost(one.thinking for one in group),
+        searches=_cost(one.searches for one in group),
         saved=_cost(one.saved for one in group),
     )
 
@@ -210,6 +239,7 @@ def _row_object(row: SpendingRow) -> dict[str, object]:
         "usd": _dollars(row.cost.dollars),
         "unknown": row.cost.unknown,
         "thinking_usd": _dollars(row.thinking.dollars),
+        "searches_usd": _dollars(row.searches.dollars),
         "cache_saved_usd": _dollars(row.saved.dollars),
     }
 
@@ -247,6 +277,8 @@ def summary_lines(report: SpendingReport) -> list[str]:
     total = report.total
     lines = [f"total            {total.cost.amount or '$0'} for {count(total.requests, 'request')}"]
     lines.append(f"thinking         {_part(total.thinking)}{_share(total)}")
+    if total.searches.dollars or total.searches.unknown:
+        lines.append(f"web searches     {_part(total.searches)}")
     saved = total.saved.dollars
     if saved is not None and saved < 0:
         lines.append(f"lost by caches   {money(-saved)} more than without them")

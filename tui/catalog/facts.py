@@ -22,6 +22,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "plain_reasoning": ("none", "content", "any"),
     "prompt_cache": ("automatic", "top_level", "parts", "options"),
     "answer_schema": ("native", "both", "words"),
+    "web_search": (*("", "claude", "claude-basic", "gpt", "grok", "gemini", "gemini-2", "openrouter", "none"),),
 }
 """Accepted words of fields that are words. An error message for a wrong word lists them."""
 
@@ -94,6 +95,11 @@ class Quirks:
     because not every server or model obeys the field), ``words`` (the server has no such field or refuses it)."""
     answer_schema_with_tools: bool = True
     """The field works in a request with tools. Servers that obey it by a grammar could not call any."""
+
+    # Web search
+    web_search: str = ""
+    """How a request asks for the provider's own web search: a name in ``web_search.toml``, ``none``, or "" for what
+    that file says about the provider and the model."""
 
     # Prompt caches
     prompt_cache: str = "automatic"

@@ -40,6 +40,8 @@ class ModelBill:
     output: int | None
     thinking: int | None
     """Output tokens used for thinking."""
+    searches: int | None = None
+    """Web searches that the provider ran; their fee is in the dollars."""
     thinking_unknown: int = 0
     """Responses without a count of thinking tokens. If not 0, ``thinking`` is a lower bound."""
     dollars: float | None
@@ -134,6 +136,7 @@ def _row(
         saved=_sum(_saved(request, cache_savings) for request in answered),
         output=_total(usage.output for usage in used),
         thinking=_total(usage.thinking for usage in used),
+        searches=_total(usage.searches for usage in used),
         thinking_unknown=sum(usage.thinking is None for usage in used),
         dollars=cost.dollars,
         thinking_dollars=_sum(_thinking_cost(request, output_rate) for request in answered),

@@ -27,7 +27,7 @@ from tui.domain.blocks import (
 )
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
-from tui.domain.request import ToolSchema
+from tui.domain.request import ServerTool, ToolSchema
 from tui.wires.json_text import dumps
 
 PAGE_TOKENS = {"gemini": 258}
@@ -393,6 +393,11 @@ def tools_tokens(tools: Sequence[ToolSchema], family_name: str = "") -> int:
     if not tools:
         return 0
     return round(family_named(family_name).tools_base) + sum(tool_tokens(tool, family_name) for tool in tools)
+
+
+def server_tools_tokens(tools: Sequence[ServerTool], family_name: str = "") -> int:
+    """Return the estimated tokens of tools that the provider runs; their description is the provider's own."""
+    return sum(tool.tokens + text_tokens(dumps(dict(tool.item)), family_name) for tool in tools)
 
 
 def tool_tokens(tool: ToolSchema, family_name: str = "") -> int:

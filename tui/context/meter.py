@@ -19,11 +19,18 @@ from tui.context.calibration import (
     thinking_verdict,
     tools_verdict,
 )
-from tui.context.estimate import block_tokens, family_named, text_tokens, tools_tokens, uncached_text_tokens
+from tui.context.estimate import (
+    block_tokens,
+    family_named,
+    server_tools_tokens,
+    text_tokens,
+    tools_tokens,
+    uncached_text_tokens,
+)
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
-from tui.domain.request import Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
+from tui.domain.request import Outgoing, OutgoingMessage, Reason, ServerTool, ToolSchema, Verdict
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Certainty, MeterReading, Part
 
@@ -117,13 +124,14 @@ class WindowLimits:
     compress_at: float = COMPRESS_AT
 
 
-def tally(
+def tally(  # noqa: PLR0913 - parts of one request, keyword-only but the first three
     outgoing: Outgoing,
     turns: Sequence[Turn],
     facts: ModelFacts,
     *,
     system: str = "",
     tools: Sequence[ToolSchema] = (),
+    server_tools: Sequence[ServerTool] = (),
     thinks: bool = False,
 ) -> Tally:
     """Count a selection and what it omits. ``thinks`` says whether thinking is enabled."""
@@ -132,7 +140,7 @@ def tally(
     family = family_named(facts.tokenizer)
     base = family.base + (family.thinking_base if thinks else 0)
     parts[Part.SYSTEM] = round(base) + text_tokens(system, facts.tokenizer)
-    parts[Part.TOOLS] = tools_tokens(tools, facts.tokenizer)
+    parts[Part.TOOLS] = tools_tokens(tools, facts.tokenizer) + server_tools_tokens(server_tools, facts.tokenizer)
     for message in outgoing.messages:
         if message is outgoing.messages[-1] and message.source_id is None and message.role is Role.USER:
             continue  # a filler in place of the draft

@@ -9,7 +9,7 @@ from itertools import islice
 from tui.domain.compression import CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import CacheRecord, Message, Turn
-from tui.domain.request import ChatRequest, ToolSchema
+from tui.domain.request import ChatRequest, ServerTool, ToolSchema
 from tui.domain.thinking import ReasoningRules, ThinkingPlan
 
 LEAST = 1_024
@@ -60,7 +60,7 @@ def record_request(
     return CacheRecord(
         at=at,
         ttl=request.cache_ttl if request.cache_ttl in LIFETIMES_S else "",
-        tools=tools_digest(request.tools),
+        tools=tools_digest(request.tools, request.server_tools),
         system=text_digest(request.system),
         history=history_digest(view),
         rules=rules_name(rules),
@@ -73,9 +73,12 @@ def thinking_digest(plan: ThinkingPlan) -> str:
     return text_digest(repr(plan.fields))
 
 
-def tools_digest(tools: Sequence[ToolSchema]) -> str:
+def tools_digest(tools: Sequence[ToolSchema], server_tools: Sequence[ServerTool] = ()) -> str:
     """Return a short name of these tool definitions."""
-    return text_digest(repr([(tool.name, tool.description, tool.parameters) for tool in tools])) if tools else ""
+    functions = [(tool.name, tool.description, tool.parameters) for tool in tools]
+    # Without tools of the provider the name is as it was before there were any: it is stored with the answers.
+    known = functions if not server_tools else (functions, [tool.item for tool in server_tools])
+    return text_digest(repr(known)) if tools or server_tools else ""
 
 
 def text_digest(text: str) -> str:

@@ -21,6 +21,19 @@ class ToolSchema:
     parameters: Mapping[str, object]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTool:
+    """A tool that the provider runs itself. Its definition is in the wire's own form."""
+
+    name: str
+    item: Mapping[str, object]
+    """Its item in the request's list of tools."""
+    fields: Mapping[str, object] = field(default_factory=dict)
+    """Other fields of the body; lists are added to those that are there."""
+    tokens: int = 0
+    """About how many tokens the provider's own description of it takes."""
+
+
 class Reason(StrEnum):
     """Why a block is sent, changed or not sent."""
 
@@ -115,6 +128,7 @@ class ChatRequest:
     project: str = ""
     """The part of ``system`` that comes from files of the working folder."""
     tools: tuple[ToolSchema, ...] = ()
+    server_tools: tuple[ServerTool, ...] = ()
     max_output: int | None = None
     """Output limit to send; None omits it where the wire allows that."""
     temperature: float | None = None

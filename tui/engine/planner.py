@@ -25,6 +25,7 @@ from tui.domain.request import ChatRequest, with_instruction, with_project
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
 from tui.engine.ask import Ask, Repairs, opened_window
+from tui.engine.offered_tools import offered_tools
 from tui.engine.refused_parameters import without_parameter
 from tui.engine.settings import EngineSettings
 from tui.engine.token_meter import TokenMeter
@@ -39,6 +40,8 @@ DEFAULT_LEVEL = ThinkingLevel.MED
 
 ASSUMED_OUTPUT = 131_072
 """Output tokens of a model whose output limit and context window are unknown, for the most a request may cost."""
+ASSUMED_SEARCHES = 10
+"""Web searches of one request, for the most it may cost; providers have no limit of their own."""
 KEPT_REQUESTS = 3
 """Cached requests of a session: the one for the draft, the running one and the one being compressed."""
 
@@ -114,7 +117,12 @@ class Planner:
         return self._token_meter.reading(ask, self.request(ask))
 
     def learn(self, ask: Ask, usage: Usage) -> None:
-        """Record the usage the provider reported for this request."""
+        """Record the usage the provider reported for this request.
+
+        The input of a response with searches contains their results, so it says nothing about the request.
+        """
+        if usage.searches:
+            return
         self._token_meter.learn(ask, self.request(ask), usage)
 
     def resume(self, ask: Ask) -> None:
@@ -138,7 +146,15 @@ class Planner:
 
         price = price_of(target.facts)
         details = cost_details(usage, price, datetime.fromtimestamp(self._now(), UTC)) if price is not None else None
-        return None if details is None else details.dollars
+        fee = self._search_fee(target, usage)
+        return None if details is None or fee is None else details.dollars + fee
+
+    def _search_fee(self, target: Target, usage: Usage) -> float | None:
+        if not usage.searches:
+            return 0.0
+        from tui.catalog.web_search import search_fee  # only after a search
+
+        return search_fee(target.provider, target.facts, usage)
 
     def worst_cost(self, ask: Ask, request: ChatRequest, output: int | None = None) -> float | None:
         """The most this request may cost now, in dollars; None if the price is unknown.
@@ -159,7 +175,8 @@ class Planner:
         written = "cache_write_1h" if request.cache_ttl == "1h" else "cache_write"
         dearest = max(rates[kind].at(sent) for kind in ("input", "cache_write", written) if kind in rates)
         generated = max(rates[kind].at(sent) for kind in ("output", "thinking") if kind in rates)
-        return (sent * dearest + output * generated) / 1_000_000
+        fee = self._search_fee(ask.target, Usage(searches=ASSUMED_SEARCHES if request.server_tools else None))
+        return (sent * dearest + output * generated) / 1_000_000 + (fee or 0.0)
 
     def rates(self, target: Target) -> Mapping[str, Rate]:
         """The model's prices now; empty if they are unknown."""
@@ -235,7 +252,8 @@ class Planner:
 
     def _request(self, ask: Ask, made: ThinkingPlan) -> ChatRequest:
         target, settings = ask.target, ask.settings
-        tools = ask.tools if target.facts.tools else ()
+        offered = offered_tools(target, ask.tools, web_search=settings.web_search)
+        tools = offered.functions
         quirks = effective_quirks(target.provider, target.facts)
         language = system_language(ask.turns, settings.language)
         outgoing = select(
@@ -251,6 +269,8 @@ class Planner:
             nudge=ask.repairs.nudge,
             language=language,
         )
+        if offered.warnings:
+            outgoing = replace(outgoing, warnings=(*outgoing.warnings, *offered.warnings))
         form, system = None, with_language(with_project(settings.system, settings.project), language)
         if settings.answer_schema is not None:
             from tui.catalog.answer_format import answer_format  # rarely needed: only scripts ask for a schema
@@ -265,6 +285,7 @@ class Planner:
             project=settings.project,
             answer_format=form,
             tools=tools,
+            server_tools=offered.server_tools,
             max_output=made.max_output,
             temperature=settings.temperature,
             top_p=settings.top_p,
@@ -335,6 +356,8 @@ def as_last_asked(ask: Ask) -> tuple[Ask, Usage] | None:
             message = turn.messages[position]
             if message.role is not Role.ASSISTANT or message.usage is None or message.usage.input is None:
                 continue
+            if message.usage.searches:
+                return None  # the input contains what they found
             made = message.origin
             if made is None or (made.provider, made.model) != (origin.provider, origin.model):
                 return None

@@ -116,7 +116,7 @@ def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
     if leaf in _SAMPLING:
         return replace(request, **{_SAMPLING[leaf]: None})  # type: ignore[arg-type]  # both are optional numbers
     if leaf in ("tools", "tool_choice"):
-        return replace(request, tools=())
+        return replace(request, tools=(), server_tools=())
     if leaf == "stream":
         return replace(request, stream=False)
     fields = _cut(request.plan.fields, path)

@@ -53,6 +53,7 @@ class EngineSettings:
 
     # tools
     tools: bool = True
+    web_search: bool = False
     parallel_calls: int = 8
     calls_per_turn: int = 50
     call_timeout_s: float = 120.0

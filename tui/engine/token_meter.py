@@ -109,6 +109,7 @@ class TokenMeter:
             facts,
             system=request.system,
             tools=request.tools if with_tools else (),
+            server_tools=request.server_tools,
             thinks=request.plan.thinks,
         )
         if request.project:

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from tui.domain.assemble import whole_text
-from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock
 from tui.domain.citations import SourceNumbers, searches_of, sources_of
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import cost_of, paid_in
@@ -31,6 +31,10 @@ from tui.domain.web_search import Source, WebSearch
 
 if TYPE_CHECKING:
     from tui.headless.checked_answer import CheckedAnswer
+
+
+PARAGRAPH = "\n\n"
+"""Separates the text of two messages, and what is said before and after a search."""
 
 
 class ExitCode(IntEnum):
@@ -106,13 +110,22 @@ def answers(turn: Turn) -> list[Message]:
 
 
 def text_of(message: Message) -> str:
-    """The text of a message."""
-    return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
+    """The text of a message. What is said before and after a search are paragraphs of their own."""
+    text, searched = "", False
+    for block in message.blocks:
+        if isinstance(block, TextBlock) and block.text:
+            text += f"{PARAGRAPH}{block.text}" if text and searched else block.text
+            searched = False
+        elif isinstance(block, OpaqueBlock):
+            searched = searched or block.search is not None
+    return text
 
 
 def received(outcome: Outcome) -> str:
     """The text that has arrived, of all messages."""
-    return "\n\n".join(text for message in answers(outcome.turn) if (text := text_of(message))) if outcome.turn else ""
+    return (
+        PARAGRAPH.join(text for message in answers(outcome.turn) if (text := text_of(message))) if outcome.turn else ""
+    )
 
 
 def cited_sources(outcome: Outcome) -> tuple[Source, ...]:

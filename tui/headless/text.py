@@ -25,11 +25,9 @@ from tui.domain.printable import one_line, printable
 from tui.domain.stream import BlockFinished, ModelLoading, SearchReported, TextDelta, ThinkingDelta
 from tui.domain.thinking import PlanState
 from tui.domain.web_search import WEB_SEARCH, WebSearch, error_sentence
-from tui.headless.outcome import Outcome, cited_sources, received
+from tui.headless.outcome import PARAGRAPH, Outcome, cited_sources, received
 
 _CLEAR_LINE = "\r\x1b[K"
-PARAGRAPH = "\n\n"
-"""Separates the text of two messages."""
 
 
 class TextWriter:
@@ -54,6 +52,10 @@ class TextWriter:
         self._last = ""
         """The last character of the answer if it is not ASCII; only set for a terminal."""
         self._any_text = False
+        self._so_far = False
+        """This attempt at an answer has text."""
+        self._searched = False
+        """A search came after the last text: the next one is a paragraph of its own."""
         self._line_ended = True
         self._thinking_open = False
         self._joiner = SurrogateJoiner()
@@ -66,6 +68,7 @@ class TextWriter:
         match event:
             case RequestStarted(plan=plan):
                 self._joiner = SurrogateJoiner()
+                self._searched = self._so_far = False
                 # Only users who chose a level need to know that the model has none.
                 if self._level_chosen or plan.state not in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
                     self._warn(plan.warnings)
@@ -112,6 +115,7 @@ class TextWriter:
 
     def _note_search(self, search: WebSearch) -> None:
         """Report what is searched for, and a failure, once each."""
+        self._searched = True
         if search.subject:
             self._warn([f"{WEB_SEARCH} {one_line(search.subject, 200)}"])
         if search.error:
@@ -127,6 +131,9 @@ class TextWriter:
     def _write_text(self, text: str) -> None:
         if not text:
             return
+        if self._searched:
+            self._searched, text = False, f"{PARAGRAPH}{text}" if self._so_far else text
+        self._so_far = True
         if self._to_match:
             text = self._not_written(text)
             if not text:

@@ -142,6 +142,8 @@ class Tools(Section):
 
     enabled: bool = True
     """Whether tools are offered to the model."""
+    webSearch: bool = False
+    """Whether the model may search the web on its provider's servers, if that is offered. Searches cost extra."""
     maxParallel: Annotated[int, NumberRange(1, 32)] = 8
     """The most calls that run at the same time."""
     maxCalls: Annotated[int, NumberRange(1, 1000)] = 50

@@ -278,6 +278,9 @@ def _cost_lines(shown: ExportedSession, paid: Sequence[Paid]) -> Iterator[str]:
     if total.dollars is not None:
         yield f"Session: {total.amount}"
         yield from _cache_line(here)
+        if searches := sum(request.usage.searches or 0 for request in here if request.usage is not None):
+            yield ""
+            yield f"Web searches: {searches:,}, included"
         if len(shares) > 1:
             yield ""
         for name, share in shares.items() if len(shares) > 1 else ():

@@ -123,6 +123,14 @@ def merge_fields(body: dict[str, object], fields: Mapping[str, object]) -> None:
             body[key] = value
 
 
+def extend_fields(body: dict[str, object], fields: Mapping[str, object]) -> None:
+    """Merge ``fields`` into ``body`` like ``merge_fields``, but add to the lists that are there."""
+    for key, value in fields.items():
+        before = body.get(key)
+        both = [*before, *value] if isinstance(value, list) and isinstance(before, list) else value
+        merge_fields(body, {key: both})
+
+
 Json = Mapping[str, object]
 EMPTY: Json = {}
 LARGEST = sys.float_info.max

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tui.app.prompt_cache import with_cost
 from tui.commands.registry import Argument, Command, CommandContext, CommandScope, Group, View
 from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
 from tui.domain.listing import ServerInfo
 from tui.domain.usage import Certainty
+from tui.domain.web_search import WEB_SEARCH
 
 
 async def _inspect(context: CommandContext, _: str) -> None:
@@ -67,10 +70,29 @@ async def _uncompress(context: CommandContext, _: str) -> None:
 async def _tools(context: CommandContext, argument: str) -> None:
     action, _, name = argument.partition(" ")
     if action in ("on", "off") and name:
-        cost = await context.services.tools.enable_tool(name.strip(), enabled=action == "on")
-        context.screen.say(with_cost(f"{name.strip()} is {action}", cost) if cost else f"{name.strip()} is {action}.")
+        await _switch(context, name.strip(), enabled=action == "on")
     else:
         await context.screen.show(View.TOOLS)
+
+
+async def _switch(context: CommandContext, name: str, *, enabled: bool) -> None:
+    cost = await context.services.tools.enable_tool(name, enabled=enabled)
+    message = f"{name} is {'on' if enabled else 'off'}"
+    note = context.services.tools.note_on(name) if enabled else ""
+    context.screen.say(with_cost(message, cost) if cost else f"{message}.", advice=note)
+
+
+async def _switch_web_search(context: CommandContext, _: str) -> None:
+    row = next(row for row in context.services.tools.tools() if row.name == WEB_SEARCH)
+    await _switch(context, WEB_SEARCH, enabled=not row.enabled)
+
+
+def _tool_names(context: CommandContext, typed: str) -> Iterable[str]:
+    action, blank, start = typed.partition(" ")
+    if not blank:
+        return [word for word in ("on", "off") if word.startswith(action.lower())]
+    rows = context.services.tools.tools() if action in ("on", "off") else ()
+    return [f"{action} {row.name}" for row in rows if row.name.startswith(start) and row.enabled == (action == "off")]
 
 
 def _cost_of_tools(context: CommandContext, argument: str) -> str:
@@ -185,8 +207,15 @@ COMMANDS = (
         group=Group.TOOLS,
         run=_tools,
         cost=_cost_of_tools,
-        argument=Argument(usage="[on|off NAME]"),
+        argument=Argument(usage="[on|off NAME]", complete=_tool_names),
         example="/tools",
+    ),
+    Command(
+        id="tools.web_search",
+        title="Web search",
+        help="Let the model search the web on its provider's servers, or not. Searches cost extra.",
+        group=Group.TOOLS,
+        run=_switch_web_search,
     ),
     Command(
         id="tools.mcp",

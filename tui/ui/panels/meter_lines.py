@@ -137,6 +137,8 @@ def bill_lines(turns: int, paid: Sequence[Paid], width: int, *, saved: float | N
     for text, cost in shown:
         lines.append(_pair(one_line(text, width - len(cost.amount) - 1), cost.amount, width))
     lines.append(_pair("thinking", thinking_share_text(models), width))
+    if searches := sum(row.searches or 0 for row in bill.models):
+        lines.append(_pair("web searches", f"{searches:,}", width))
     if saved is not None:
         lines.append(_pair("saved by the cache", money(saved), width))
     return Content("\n").join(lines)

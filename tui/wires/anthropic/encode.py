@@ -21,7 +21,7 @@ from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.cache_marks import cache_control, mark_ends, mark_long_steps, mark_system, steps
-from tui.wires.json_text import Json, NotJSON, children, loads, merge_fields, text
+from tui.wires.json_text import Json, NotJSON, children, extend_fields, loads, merge_fields, text
 from tui.wires.wire import EncodedRequest
 
 PATH = "/v1/messages"
@@ -44,8 +44,10 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     }
     if request.system.strip():
         body["system"] = request.system
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.tools or request.server_tools:
+        body["tools"] = [*map(_tool, request.tools), *(dict(tool.item) for tool in request.server_tools)]
+        for tool in request.server_tools:
+            extend_fields(body, tool.fields)
     if request.stream:
         body["stream"] = True
     if _may_sample(request, quirks):

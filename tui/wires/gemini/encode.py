@@ -22,7 +22,7 @@ from tui.domain.blocks import (
 )
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
-from tui.wires.json_text import NotJSON, loads, merge_fields
+from tui.wires.json_text import NotJSON, extend_fields, loads, merge_fields
 from tui.wires.wire import EncodedRequest
 
 CONTINUES = "(conversation continues)"
@@ -36,8 +36,11 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     body: dict[str, object] = {"contents": _contents(request.outgoing.messages, quirks)}
     if request.system.strip():
         body["systemInstruction"] = {"parts": [{"text": request.system}]}
-    if request.tools:
-        body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}]
+    if request.tools or request.server_tools:
+        functions = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}] if request.tools else []
+        body["tools"] = [*functions, *(dict(tool.item) for tool in request.server_tools)]
+        for tool in request.server_tools:
+            extend_fields(body, tool.fields)
     if generation := _generation(request, quirks):
         body["generationConfig"] = generation
     if request.continuation is not None:

@@ -16,7 +16,7 @@ from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock, Think
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.cache_marks import cache_control, cache_options, mark_ends, mark_long_steps, steps
-from tui.wires.json_text import NotJSON, loads, merge_fields
+from tui.wires.json_text import NotJSON, extend_fields, loads, merge_fields
 from tui.wires.openai_chat.reasoning_details import details_of
 from tui.wires.openai_chat.tool_calls import OF_MESSAGE, STATE_KEYS
 from tui.wires.wire import EncodedRequest
@@ -34,8 +34,10 @@ PLAIN_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
     """Return path, body and headers of the request."""
     body: dict[str, object] = {"model": request.model, "messages": _messages(request, quirks)}
-    if request.tools:
-        body["tools"] = [_tool(schema) for schema in request.tools]
+    if request.tools or request.server_tools:
+        body["tools"] = [*map(_tool, request.tools), *(dict(tool.item) for tool in request.server_tools)]
+        for tool in request.server_tools:
+            extend_fields(body, tool.fields)
     body["stream"] = request.stream
     if request.stream and quirks.usage_option:
         body["stream_options"] = {"include_usage": True}

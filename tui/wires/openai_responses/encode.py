@@ -20,7 +20,7 @@ from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState
 from tui.wires.cache_marks import cache_options
-from tui.wires.json_text import NotJSON, loads, merge_fields
+from tui.wires.json_text import NotJSON, extend_fields, loads, merge_fields
 from tui.wires.openai_responses.items import ANNOTATIONS
 from tui.wires.wire import EncodedRequest
 
@@ -45,8 +45,10 @@ def encode(request: ChatRequest, quirks: Quirks) -> EncodedRequest:
         body["instructions"] = request.system
     if quirks.include_encrypted and request.plan.state not in WITHOUT_ENCRYPTED_REASONING:
         body["include"] = ["reasoning.encrypted_content"]
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.tools or request.server_tools:
+        body["tools"] = [*map(_tool, request.tools), *(dict(tool.item) for tool in request.server_tools)]
+        for tool in request.server_tools:
+            extend_fields(body, tool.fields)
     _limits(body, request, quirks)
     if request.cache_key:
         body["prompt_cache_key"] = request.cache_key

@@ -1,0 +1,74 @@
+"""The web search of the provider in use, as a tool that the user switches."""
+
+from __future__ import annotations
+
+from tui.app.open_session import OpenSession
+from tui.app.prompt_cache import CacheService
+from tui.app.settings import SettingsService
+from tui.catalog.web_search import SearchWay, search_way
+from tui.domain.cost import money
+from tui.domain.listing import ToolInfo
+from tui.domain.web_search import WEB_SEARCH
+
+KEY = "tools.webSearch"
+"""The setting that is behind the tool."""
+
+
+class WebSearchTool:
+    """Tells whether the model in use can search, and switches it."""
+
+    def __init__(self, current: OpenSession, settings: SettingsService, cache: CacheService) -> None:
+        self._current = current
+        self._settings = settings
+        self._cache = cache
+
+    def row(self, scale: float) -> ToolInfo:
+        """The tool, for lists; ``scale`` is that of the meter."""
+        way = self._way()
+        return ToolInfo(
+            name=WEB_SEARCH,
+            source="the provider",
+            enabled=self.is_on,
+            policy="allow" if way is not None else "none",
+            tokens=round(way.tokens * scale) if way is not None else 0,
+            description=self.sentence(),
+        )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the user has switched it on, whatever the model in use."""
+        return self._current.layers.value(KEY) is True
+
+    def sentence(self) -> str:
+        """What happens with the model in use."""
+        title, way = self._provider_title(), self._way()
+        if way is None:
+            return f"{self._current.spec.model} has no web search of its own at {title}."
+        price = "" if way.per_thousand is None else f" {money(way.per_thousand)} for 1,000 {_unit(way)}."
+        alone = " Its other tools are not sent meanwhile." if way.alone else ""
+        return f"{title} searches the web itself when the model wants it and asks nobody.{price}{alone}"
+
+    async def switch(self, *, enabled: bool) -> str:
+        """Switch it; returns what the next request then writes to the cache again, "" if nothing."""
+        before = self._cache.before_change()
+        await self._settings.assign(KEY, _word(enabled=enabled))
+        return self._cache.after_change(before)
+
+    def cost_of_switching(self, *, enabled: bool) -> str:
+        """The same before it is done."""
+        return self._settings.cost_of_value(KEY, _word(enabled=enabled))
+
+    def _way(self) -> SearchWay | None:
+        target = self._current.program.planner.target(self._current.spec)
+        return search_way(target.provider, target.facts)
+
+    def _provider_title(self) -> str:
+        return self._current.program.catalog.provider(self._current.spec.provider).title
+
+
+def _unit(way: SearchWay) -> str:
+    return "answers with searches" if way.per_request else "searches"
+
+
+def _word(*, enabled: bool) -> str:
+    return "true" if enabled else "false"
