@@ -82,7 +82,7 @@ async def test_a_call_tells_its_progress_can_be_cancelled_and_allowed_for_always
         bench.user.answers = ["once"]
         run = bench.user.run()
         await bench.toolbox.run(ToolCallBlock(call_id="c", name="mcp_fake__slowly", arguments="{}"), run)
-        assert bench.user.progress == ["half way"]
+        assert bench.user.progress == ["half way (1 of 2)"]
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
                 await bench.call("mcp_fake__waits", "once")

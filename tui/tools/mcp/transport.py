@@ -58,6 +58,7 @@ async def program(
         start_new_session=True,
         limit=MAX_MESSAGE,
     )
+    guard = await _guarded(process.pid, tree.mark)
     # A server started with an empty environment (`env -i`, `sudo`) does not carry the marker.
     tree.leader, tree.pipe = process.pid, f"pipe:[{os.fstat(stderr).st_ino}]"
     sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -71,13 +72,14 @@ async def program(
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(read)
-        tasks.start_soon(_forget_leader, process, tree)
+        tasks.start_soon(_forget_leader, process, tree, guard)
         tasks.start_soon(_write_all, process, write_receiver, sender)
         try:
             yield receiver, write_sender
         finally:
             with anyio.CancelScope(shield=True):
                 await _ended(process, tree)
+                await _dismissed(guard)
                 for stream in (receiver, write_sender, sender, write_receiver):
                     await stream.aclose()
             tasks.cancel_scope.cancel()
@@ -161,11 +163,60 @@ async def _write_all(process: asyncio.subprocess.Process, messages: _ToServer, t
         await to_client.aclose()
 
 
-async def _forget_leader(process: asyncio.subprocess.Process, tree: ProcessTree) -> None:
+async def _forget_leader(
+    process: asyncio.subprocess.Process, tree: ProcessTree, guard: asyncio.subprocess.Process | None
+) -> None:
     """Once nobody of the process group is left, the system may give its number to another program."""
     await process.wait()
     if not tree.alive():
         tree.leader = None
+        await _dismissed(guard)
+
+
+_GUARD = """
+trap '' HUP INT QUIT TERM
+read -r dismissed && exit
+sleep 1
+kill -TERM -- "-$1"
+sleep 1
+kill -KILL -- "-$1"
+for each in /proc/[0-9]*; do
+    grep -qs -- "$2" "$each/environ" && kill -KILL "${each#/proc/}"
+done
+"""
+"""Ends a server, with the processes that left its group, if ponder has ended without doing so (``kill -9``).
+
+A shell, because it needs a tenth of the memory of Python. It waits for the end of its input, which ponder alone holds.
+"""
+
+
+async def _guarded(leader: int, mark: str) -> asyncio.subprocess.Process | None:
+    """The process that ends a server when ponder is killed."""
+    if os.name != "posix":
+        return None
+    try:
+        return await asyncio.create_subprocess_exec(
+            *("/bin/sh", "-c", _GUARD, "sh", str(leader), mark),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={"PATH": os.defpath},
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+
+
+async def _dismissed(guard: asyncio.subprocess.Process | None) -> None:
+    """Nothing is left to be ended."""
+    if guard is None or guard.stdin is None or guard.returncode is not None:
+        return
+    with contextlib.suppress(OSError):
+        guard.stdin.write(b"\n")
+        await guard.stdin.drain()
+        guard.stdin.close()
+    await guard.wait()
 
 
 async def _ended(process: asyncio.subprocess.Process, tree: ProcessTree) -> None:
