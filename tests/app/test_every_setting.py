@@ -245,6 +245,10 @@ async def step_by_key(ran: Ran) -> object:
     return moved
 
 
+async def mode_shown(ran: Ran) -> object:
+    return "INSERT" in ran.screen.text()
+
+
 async def stillness(ran: Ran) -> object:
     app = ran.screen.app
     return app.animation_level, app.chat.status.still
@@ -377,6 +381,7 @@ PROBES: dict[str, Probe] = {
     "ui.bell": Probe("off", rung),
     "ui.images": Probe("off", rows_drawn, stored=(pictured(),)),
     "ui.levelKey": Probe("false", step_by_key),
+    "ui.vim": Probe("true", mode_shown),
     "network.connectTimeout": Probe("0.2", failure("in time"), base=FULL),
     "network.headerTimeout": Probe("0.1", failure("0.1 s"), script=[{"hold": True}]),
     "network.idleTimeout": Probe("0.1", failure("0.1 s"), script=[{"say": "text", "text": "So"}, {"hold": True}]),

@@ -173,6 +173,8 @@ class Ui(Section):
     that the terminal has."""
     levelKey: bool = True
     """Whether shift+tab in the composer changes the thinking level."""
+    vim: bool = False
+    """Whether the composer has the keys of vim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -220,6 +220,8 @@ class PonderApp(HookedApp[int]):
         """Disable commands while a sheet is open, because it has its own keys; shift+tab follows `ui.levelKey`."""
         if action == "command" and parameters[:1] == ("thinking.next",):
             return self.screen is self.chat and bool(self.services.settings.layers().value("ui.levelKey"))
+        if action == "command" and parameters[:1] == ("composer.history",) and self.chat.composer.has_normal_keys:
+            return False  # ctrl+r makes a change again
         if action == "command" and self.screen is not self.chat:
             return bool(parameters) and parameters[0] in ("program.quit",)
         return True

@@ -387,6 +387,8 @@ def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
         app.chat.sidebar.redraw()
     if "ui.images" in values or "ui.plain" in values:
         app.ui_services.pictures.follow_settings()
+    if "ui.vim" in values:
+        app.chat.set_vim()
     if "ui.sidebar" in values:
         app.chat.sidebar_setting = str(values["ui.sidebar"])
     if "ui.sidebar" in values or "ui.plain" in values:

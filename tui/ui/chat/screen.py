@@ -210,6 +210,7 @@ class ChatScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Attach to the open session."""
+        self.set_vim()
         self.composer.focus()
         self.set_interval(0.25, self._tick)
         self.open()
@@ -397,6 +398,16 @@ class ChatScreen(Screen[None]):
         """Show or hide the sidebar for the new width."""
         self.place_sidebar(event.size.width)
         self._ui_services.pictures.resized()
+
+    def set_vim(self) -> None:
+        """Give the composer the keys of vim, or take them away."""
+        self.composer.vim = None
+        if not self._services.settings.layers().value("ui.vim"):
+            self.status.show_mode("")
+            return
+        from tui.ui.input.vim_keys import VimKeys
+
+        self.composer.vim = VimKeys(self.composer, self.status.show_mode)
 
     def set_plain(self) -> None:
         """Draw or remove lines around widgets."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -111,6 +112,13 @@ class StatusLine(Static):
         """No spinner and no clock: a screen reader reads each state once."""
         self._frame = 0
         self._drawn = ""
+        self._mode = ""
+
+    def show_mode(self, mode: str) -> None:
+        """Show the mode of the composer at the left; "" if it has none."""
+        if mode != self._mode:
+            self._mode = mode
+            self.tick(time.monotonic())
 
     @property
     def status(self) -> Status:
@@ -129,6 +137,8 @@ class StatusLine(Static):
         self._frame += 1
         parts: list[tuple[str, str]] = []
         status = self._status
+        if self._mode:
+            parts.append((self._mode, "$muted-text" if self._mode == "INSERT" else "bold $accent"))
         if status.not_saved:
             parts.append((f" NOT SAVED: {one_line(status.not_saved, 60)} ", "$error reverse"))
         if status.private:

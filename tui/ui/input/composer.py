@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -18,6 +18,9 @@ from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.events import RetryScheduled
 from tui.domain.format_numbers import count
 from tui.domain.printable import one_line, printable
+
+if TYPE_CHECKING:
+    from tui.ui.input.vim_keys import VimKeys
 
 TOO_SHORT_TO_KEEP = ("", "/", "@")
 """Drafts too short to keep."""
@@ -257,9 +260,16 @@ class Composer(TextArea):
         """The retry that is awaited: with an empty composer n sends it now, and enter accepts a long wait."""
         self._skipped_at = float("-inf")
         """When n was pressed for a retry: it is a letter if the user types on."""
+        self.vim: VimKeys | None = None
+        """With ``ui.vim``, the keys of vim."""
         self.on_draft: Callable[[], None] | None = None
         """Called synchronously when the draft changes. ``TextArea.Changed`` arrives only after keys that are already
         queued, so it would miss a draft that is emptied and rewritten."""
+
+    @property
+    def has_normal_keys(self) -> bool:
+        """Whether keys are commands of vim now."""
+        return self.has_focus and self.vim is not None and not self.vim.is_inserting
 
     def put(self, text: str, at: tuple[int, int] | None = None) -> None:
         """Replace the draft; the cursor moves to its end, or to this line and column."""
@@ -279,6 +289,8 @@ class Composer(TextArea):
         text = self.text
         self.past.remember(self.chips.remember(text))
         self.load_text("")
+        if self.vim is not None:
+            self.vim.begin_again()
         return text
 
     def load_text(self, text: str) -> None:
@@ -319,7 +331,7 @@ class Composer(TextArea):
         skipped_at, self._skipped_at = self._skipped_at, float("-inf")
         if event.is_printable and not self.text and time.monotonic() - skipped_at < WORD_S:
             self.insert("n")
-        if self._takes(event.key):
+        if (self.vim is not None and self.vim.press(event)) or self._takes(event.key):
             event.stop()
             event.prevent_default()
 
@@ -339,9 +351,9 @@ class Composer(TextArea):
                 self.post_message(self.Sent(self.text, after_step=True))
                 return True
             case "up":
-                return self._at_first_row() and self._browse_history(self.past.earlier(self.text))
+                return self.show_earlier()
             case "down":
-                return self._at_last_row() and self._browse_history(self.past.later())
+                return self.show_later()
             case _:
                 return False
 
@@ -359,11 +371,15 @@ class Composer(TextArea):
             keys |= {"tab": "move"} if self.turn_runs else {}
         return keys.get(key, "")
 
-    def _at_first_row(self) -> bool:
-        return self.wrapped_document.location_to_offset(self.cursor_location).y == 0
+    def show_earlier(self) -> bool:
+        """Show the prompt before this one if the cursor is on the first row; False if there is none."""
+        row = self.wrapped_document.location_to_offset(self.cursor_location).y
+        return row == 0 and self._browse_history(self.past.earlier(self.text))
 
-    def _at_last_row(self) -> bool:
-        return self.wrapped_document.location_to_offset(self.cursor_location).y == self.wrapped_document.height - 1
+    def show_later(self) -> bool:
+        """Show the prompt after this one if the cursor is on the last row; False if there is none."""
+        row = self.wrapped_document.location_to_offset(self.cursor_location).y
+        return row == self.wrapped_document.height - 1 and self._browse_history(self.past.later())
 
     def _browse_history(self, text: str | None) -> bool:
         if text is None:
