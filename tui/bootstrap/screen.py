@@ -91,7 +91,7 @@ def _refuse_what_cannot_draw(environment: Mapping[str, str]) -> None:
         return  # the screen is shown in a browser
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("The screen needs a terminal.", advice='`ponder -p "question"` works without one.')
-    if environment.get("TERM", "dumb") in ("dumb", ""):
+    if os.name == "posix" and environment.get("TERM", "dumb") in ("dumb", ""):  # Windows has no such variable
         raise UsageError("This terminal cannot draw a screen.", advice="`ponder --linear` works here.")
 
 

@@ -230,12 +230,15 @@ def write_atomically(path: Path, text: str | Iterable[str], *, mode: int = 0o600
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.writelines([text] if isinstance(text, str) else text)
             file.flush()
-            os.fchmod(file.fileno(), mode)
+            if os.name == "posix":
+                os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    if os.name != "posix":
+        return
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

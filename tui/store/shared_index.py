@@ -60,8 +60,10 @@ class SharedIndex:
 
 
 def _lock(handle: int) -> bool:
-    import fcntl
-
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return False
     if not hasattr(fcntl, "F_OFD_SETLK"):
         return False
     until = time.monotonic() + PATIENCE_S

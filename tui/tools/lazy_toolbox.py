@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.domain.request import ToolSchema
+from tui.tools.missing_here import missing_tools
 
 if TYPE_CHECKING:
     from tui.domain.blocks import ToolCallBlock, ToolResultBlock
@@ -28,8 +29,9 @@ DEFINITIONS = Path(__file__).parent / "definitions.json"
 
 @cache
 def built_in_schemas() -> tuple[ToolSchema, ...]:
-    """The definitions of the built-in tools, in the order in which they are offered."""
-    return tuple(ToolSchema(**row) for row in json.loads(DEFINITIONS.read_text(encoding="utf-8")))
+    """The definitions of the built-in tools that work here, in the order in which they are offered."""
+    rows = json.loads(DEFINITIONS.read_text(encoding="utf-8"))
+    return tuple(ToolSchema(**row) for row in rows if row["name"] not in missing_tools())
 
 
 class LazyToolbox:

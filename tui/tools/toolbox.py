@@ -28,6 +28,7 @@ from tui.tools.git_folders import named_by_git
 from tui.tools.mcp.configuration import read_servers
 from tui.tools.mcp.logins import SavedLogins, in_memory
 from tui.tools.mcp.servers import McpServers, open_servers
+from tui.tools.missing_here import missing_tools, why_missing
 from tui.tools.permissions.guarded_paths import guarded_paths, normalized_path
 from tui.tools.permissions.permissions import Permissions, Policy, open_permissions
 from tui.tools.permissions.ruled_paths import ruled_paths
@@ -67,6 +68,8 @@ class Toolbox:
     async def run(self, call: ToolCallBlock, run: ToolRun) -> ToolResultBlock:
         """Run one call to its end. Failures become results marked failed; only cancellation raises."""
         try:
+            if call.name in missing_tools():
+                raise ToolError(why_missing(call.name))
             if call.name in self.disabled:
                 raise ToolError(f"The tool `{call.name}` is disabled.")
             prepared = await self._prepared(call, run.session)
@@ -88,7 +91,7 @@ class Toolbox:
                 enabled=schema.name not in self.disabled,
                 policy=self.permissions.default_verdict(schema.name, self._access(schema.name)),
                 tokens=count_tokens(schema),
-                description=schema.description,
+                description=why_missing(schema.name) if schema.name in missing_tools() else schema.description,
             )
             for source, schema in self._all()
         ]
@@ -102,6 +105,8 @@ class Toolbox:
         names = self._named(name)
         if not names:
             raise UsageError(f"There is no tool `{name}`.")
+        if enabled and name in missing_tools():
+            raise UsageError(why_missing(name))
         self.disabled = self.disabled - names if enabled else self.disabled | names
 
     def schemas_if(self, name: str, *, enabled: bool) -> tuple[ToolSchema, ...]:
@@ -275,6 +280,7 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
         permissions=permissions,
         mcp=open_servers(servers, folder, context.proxy_for, context.redact, context.logins),
         redact=context.redact,
+        disabled=set(missing_tools()),
     )
 
 

@@ -390,6 +390,9 @@ class Server:
             auth = self._login() if self.config.may_log_in else None
             return address(self.config.url, self.config.headers, self.proxy_for(self.config.url), auth)
 
+        if os.name != "posix":
+            raise ToolError("not started: servers that are programs do not work on Windows, only those with a `url`")
+
         def too_large() -> None:
             self._sent_too_much = True
 
