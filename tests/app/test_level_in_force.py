@@ -45,8 +45,10 @@ async def asking(home: Path, provider: str, model: str) -> AsyncIterator[tuple[H
     async with FaultServer([[REFUSED]]) as server:
         base = server.url + ("" if provider == "ollama" else "/v1")
         bases = "".join(f'bases.{wire} = "{server.url}"\n' for wire in CATALOG.provider(provider).bases)
-        config(home, f'[providers."{provider}"]\nbase_url = "{base}"\n{bases}')
-        keys = dict.fromkeys((CATALOG.provider(provider).key_env or ("NO_KEY",))[:1], KEY)
+        key_env = CATALOG.provider(provider).key_env or ("A_KEY",)
+        own = f'key_env = ["{key_env[0]}"]\n' if CATALOG.provider(provider).cloud else ""
+        config(home, f'[providers."{provider}"]\nbase_url = "{base}"\n{own}{bases}')
+        keys = dict.fromkeys(key_env[:1], KEY)
         async with house(home, model=f"{provider}/{model}", environment=keys) as h:
             yield h, server
 
