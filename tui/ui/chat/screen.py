@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
@@ -31,11 +30,10 @@ from tui.domain.events import (
     TurnFailed,
     TurnFinished,
 )
-from tui.domain.listing import ProviderInfo
-from tui.domain.printable import one_line
 from tui.engine.state import Phase, SessionState, SessionView, same_paid, title_of
 from tui.ui.chat.asking_line import AskingLine
 from tui.ui.chat.branch_marks import BranchMarks
+from tui.ui.chat.empty_state import EmptyState
 from tui.ui.chat.status_line import (
     FollowLine,
     KeyLine,
@@ -56,67 +54,6 @@ from tui.ui.transcript.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
-
-
-TRY = (
-    ("enter", "sends what you write below"),
-    ("ctrl+t", "chooses model and thinking level"),
-    ("ctrl+s", "brings back earlier sessions"),
-)
-
-
-PRIVATE = "Nothing of this conversation is stored. It is gone when ponder ends."
-
-
-class EmptyState(Static):
-    """The start screen of a new session; it asks no questions."""
-
-    def __init__(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
-        super().__init__("", markup=False, id="empty")
-        self.private = False
-        self._providers = providers
-        self._problems = problems
-        self._model_name = name
-
-    def on_mount(self) -> None:
-        self.show(self._providers, self._problems, self._model_name)
-
-    def show(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
-        """Show what is known so far."""
-        lines = _empty_state_lines(providers, problems, name)
-        if self.private:
-            lines[1:1] = [Content.styled(PRIVATE, "$warning")]
-        self.update(Content("\n").join(lines))
-
-
-def _empty_state_lines(
-    providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str
-) -> list[Content]:
-    lines = [
-        Content.styled("Talk to models that think", "bold $primary"),
-        Content(""),
-    ]
-    for sentence, advice in problems[:4]:
-        lines.append(Content.styled("⚠ ", "$warning") + Content(one_line(sentence, 200)))
-        if advice:
-            lines.append(Content.styled(f"  {one_line(advice, 200)}", "$muted-text"))
-    if problems:
-        lines.append(Content(""))
-    titles = max(12, *(len(one_line(row.title, 24)) for row in providers[:10]))
-    for row in providers[:10]:
-        mark = Content.styled("● ", "$success") if row.ready else Content.styled("○ ", "$muted-text")
-        title = Content.styled(one_line(row.title, 24).ljust(titles + 2), "$foreground" if row.ready else "$muted-text")
-        lines.append(mark + title + Content.styled(one_line(row.detail, 80), "$muted-text"))
-    if name.startswith("demo/"):
-        lines.append(Content(""))
-        lines.append(Content.styled("The built-in demo answers until you add a key with /key.", "$foreground"))
-        lines.append(Content.styled("The demo is not a real model.", "$muted-text"))
-    lines.append(Content(""))
-    lines.extend(
-        Content.styled(key.rjust(8), "bold $foreground") + Content.styled(f"  {word}", "$muted-text")
-        for key, word in TRY
-    )
-    return lines
 
 
 FRAME_S = 1 / 30
@@ -177,7 +114,9 @@ class ChatScreen(Screen[None]):
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(ui_services.registry, ui_services.keymap)
-        self._empty = EmptyState(services.keys.availability(), services.problems(), "")
+        self._empty = EmptyState(
+            services.keys.availability(), services.problems(), "", offers=not services.drafts.prompt_history()
+        )
         self._draft = SessionDraft(self.composer, services.drafts, ui_services, self.view)
         self._input_area = InputArea(services, ui_services, self.composer, self._draft, self.status)
         self.edit_mode = EditMode(self.composer, self.transcript, self._input_area, services.cache.before_turn)
@@ -366,6 +305,13 @@ class ChatScreen(Screen[None]):
             self._empty.show(
                 self._services.keys.availability(), self._services.problems(), f"{view.spec.provider}/{view.spec.model}"
             )
+
+    @on(EmptyState.Chosen)
+    def _prompt_chosen(self, event: EmptyState.Chosen) -> None:
+        if self.composer.text:
+            self.composer.take()  # ↑ recalls the draft
+        self.composer.put(event.prompt)
+        self.composer.focus()
 
     def view(self) -> SessionView | None:
         """The session as drawn, without the text of the answer that is arriving."""

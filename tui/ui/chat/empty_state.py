@@ -1,0 +1,118 @@
+"""The start screen of a new session: what can be used, prompts to try, and the first keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import Static
+
+from tui.domain.format_numbers import count
+from tui.domain.listing import ProviderInfo
+from tui.domain.printable import one_line
+
+TRY = (
+    ("enter", "sends what you write below"),
+    ("ctrl+t", "chooses model and thinking level"),
+    ("ctrl+s", "brings back earlier sessions"),
+)
+PROMPTS = (
+    "Think hard: why is the night sky dark?",
+    "Compare three ways to sort a list in a table, with code",
+    "List the files here and say what this folder is for",
+)
+"""Prompts to begin with; the demo, too, has an answer to each."""
+MOST_PROVIDERS = 10
+WITHOUT_KEY = "no key"
+
+PRIVATE = "Nothing of this conversation is stored. It is gone when ponder ends."
+
+
+class EmptyState(Static):
+    """The start screen; it asks no questions. A click on one of its prompts puts it into the composer."""
+
+    @dataclass
+    class Chosen(Message):
+        """A prompt was clicked."""
+
+        prompt: str
+
+    def __init__(
+        self,
+        providers: Sequence[ProviderInfo],
+        problems: Sequence[tuple[str, str]],
+        name: str,
+        *,
+        offers: bool = False,
+    ) -> None:
+        """``offers``: whether it has prompts to begin with, for who has not written any."""
+        super().__init__("", markup=False, id="empty")
+        self.private = False
+        self._offers = offers
+        self._providers = providers
+        self._problems = problems
+        self._model_name = name
+
+    def on_mount(self) -> None:
+        self.show(self._providers, self._problems, self._model_name)
+
+    def show(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
+        """Show what is known so far."""
+        lines = [Content.styled("Talk to models that think", "bold $primary")]
+        if self.private:
+            lines.append(Content.styled(PRIVATE, "$warning"))
+        parts = (
+            _problem_lines(problems),
+            _provider_lines(providers, name),
+            _prompt_lines() if self._offers else (),
+            _key_lines(),
+        )
+        for part in parts:
+            found = list(part)
+            lines.extend([Content(""), *found] if found else [])
+        self.update(Content("\n").join(lines))
+
+    def on_click(self, event: events.Click) -> None:
+        """Take the prompt that was clicked."""
+        number = event.style.meta.get("prompt") if event.style else None
+        if isinstance(number, int):
+            event.stop()
+            self.post_message(self.Chosen(PROMPTS[number]))
+
+
+def _problem_lines(problems: Sequence[tuple[str, str]]) -> Iterator[Content]:
+    for sentence, advice in problems[:4]:
+        yield Content.styled("⚠ ", "$warning") + Content(one_line(sentence, 200))
+        if advice:
+            yield Content.styled(f"  {one_line(advice, 200)}", "$muted-text")
+
+
+def _provider_lines(providers: Sequence[ProviderInfo], name: str) -> Iterator[Content]:
+    """A line for each provider that can be used or should be but cannot; the others are only counted."""
+    shown = [row for row in providers if row.ready or not row.detail.startswith(WITHOUT_KEY)][:MOST_PROVIDERS]
+    titles = max((len(one_line(row.title, 24)) for row in shown), default=0)
+    for row in shown:
+        mark = Content.styled("● ", "$success") if row.ready else Content.styled("○ ", "$muted-text")
+        title = Content.styled(one_line(row.title, 24).ljust(titles + 2), "$foreground" if row.ready else "$muted-text")
+        yield mark + title + Content.styled(one_line(row.detail, 80), "$muted-text")
+    if name.startswith("demo/"):
+        demo = Content.styled("● ", "$warning") + Content.styled("Demo  ", "$foreground")
+        yield demo + Content.styled("answers until you add a key. It is not a real model.", "$muted-text")
+    others = sum(not row.ready and row not in shown for row in providers)
+    if others:
+        yield Content.styled(f"+ {count(others, 'provider')}: /key", "$muted-text")
+
+
+def _prompt_lines() -> Iterator[Content]:
+    for number, prompt in enumerate(PROMPTS):
+        clicked = Style.from_meta({"prompt": number})
+        yield Content.styled("› ", "$accent") + Content.styled(prompt, "underline $foreground").stylize(clicked)
+
+
+def _key_lines() -> Iterator[Content]:
+    for key, word in TRY:
+        yield Content.styled(key.rjust(8), "bold $foreground") + Content.styled(f"  {word}", "$muted-text")
