@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +19,8 @@ from tui.domain.blocks import TextBlock
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
 
-OFFERS = str(Path(__file__).parents[1] / "fakes" / "mcp_offers.py")
+ROOT = Path(__file__).parents[2]
+OFFERS = str(ROOT / "tests" / "fakes" / "mcp_offers.py")
 
 
 @asynccontextmanager
@@ -126,3 +128,26 @@ async def test_a_file_cannot_take_the_place_of_a_resource(tmp_path: Path) -> Non
         await s.app.ui_services.run_line("/attach docs:notes://today")
         await until(s.pilot, lambda: "⟦" in s.app.chat.composer.text)
         assert "Water the plants." in await _sent(s, s.app.chat.composer.text + "?")
+
+
+LINES = re.findall(r"^(/docs:.*|/attach docs:.*)$", (ROOT / "docs" / "mcp.md").read_text("utf-8"), re.MULTILINE)
+
+
+async def test_what_the_page_tells_to_type_works(tmp_path: Path) -> None:
+    assert len(LINES) == 3
+    async with _opened(tmp_path) as s:
+        await until(s.pilot, lambda: s.house.services.tools.servers()[0].resources == 5)
+        composer = s.app.chat.composer
+        for line in LINES:
+            turns = len(s.house.view().turns)
+            await s.app.ui_services.run_line(line)
+            if line.startswith("/attach"):
+                await until(s.pilot, lambda: "⟦docs:notes://today⟧" in composer.text)
+            else:
+                await until(s.pilot, lambda n=turns: len(s.house.view().turns) > n and not s.app.chat.is_busy())  # type: ignore[misc]  # bound now
+        sent = [turn.messages[0].blocks[-1] for turn in s.house.view().turns]
+        texts = [block.text for block in sent if isinstance(block, TextBlock)]
+        assert [text.partition("\n\n")[2] for text in texts] == [
+            "Review my notes.md with regard to speed.",
+            "Review main.py with regard to speed.",
+        ]

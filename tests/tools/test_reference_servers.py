@@ -8,7 +8,8 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome
 from tests.patience import PATIENCE_S
+from tui.domain.blocks import TextBlock
+from tui.domain.forms import FieldKind, Form, FormAnswer
 
 pytest.importorskip("mcp")
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -130,3 +133,97 @@ async def test_the_fetch_server_lists_and_tells_its_failure(python: Path, tmp_pa
         tmp_path, {"command": str(python / "mcp-server-fetch")}, ("fetch", {"url": "http://127.0.0.1:9/x"})
     )
     assert (good, text != "") == (False, True)
+
+
+@asynccontextmanager
+async def _everything(npm: Path, around: Path, *answers: FormAnswer) -> AsyncIterator[tuple[Bench, list[Form]]]:
+    """The server that has all of the protocol, with a user who gives these answers to its forms."""
+    server = {"command": str(npm / "mcp-server-everything"), "start_timeout": 60}
+    bench = open_bench(around, mcp={"servers": {"s": server}})
+    mcp, heard, asked = bench.toolbox.mcp, asyncio.Event(), list[Form]()
+    mcp.forms.heard = heard.set
+
+    async def user() -> None:
+        while True:
+            await heard.wait()
+            heard.clear()
+            for form in mcp.forms.waiting():
+                asked.append(form)
+                await mcp.forms.answer(form.id, answers[len(asked) - 1])
+
+    task = asyncio.create_task(user())
+    try:
+        await bench.toolbox.ready()
+        async with asyncio.timeout(PATIENCE_S):
+            while not (mcp.prompts() and mcp.resources()["s"]):
+                await asyncio.sleep(0.05)
+        yield bench, asked
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+        await bench.toolbox.close()
+
+
+async def test_prompts_of_everything(npm: Path, tmp_path: Path) -> None:
+    async with _everything(npm, tmp_path) as (bench, _):
+        mcp = bench.toolbox.mcp
+        prompts = {prompt.word: prompt for prompt in mcp.prompts()}
+        assert {"s:simple-prompt", "s:args-prompt", "s:completable-prompt", "s:resource-prompt"} <= prompts.keys()
+        (block,) = await mcp.prompt(prompts["s:args-prompt"], {"city": "Rome", "state": "Lazio"})
+        assert isinstance(block, TextBlock)
+        assert block.text.startswith("Prompt `args-prompt` of the MCP server `s`:\n\n")
+        assert "Rome" in block.text
+        chosen = prompts["s:completable-prompt"]
+        departments = await mcp.completions(chosen, "department", "", {})
+        assert departments
+        assert await mcp.completions(chosen, "name", "", {"department": departments[0]})
+        with_resource = await mcp.prompt(prompts["s:resource-prompt"], {"resourceType": "Text", "resourceId": "1"})
+        assert [isinstance(block, TextBlock) and "Resource 1" in block.text for block in with_resource] == [True], (
+            with_resource
+        )
+
+
+async def test_resources_of_everything(npm: Path, tmp_path: Path) -> None:
+    async with _everything(npm, tmp_path) as (bench, _):
+        mcp = bench.toolbox.mcp
+        resources = mcp.resources()["s"]
+        document = next(each.uri for each in resources if each.uri.endswith("architecture.md"))
+        ((chip, block),) = await mcp.resource("s", document)
+        assert isinstance(block, TextBlock)
+        assert (chip, len(block.text) > 500) == (f"s:{document}", True)
+        template = next(each for each in resources if each.is_template and "text" in each.uri)
+        addresses = await mcp.addresses(template, template.uri.partition("{")[0] + "1")
+        assert addresses
+        ((_, block),) = await mcp.resource("s", addresses[0])
+        assert isinstance(block, TextBlock)
+
+
+async def test_forms_of_everything(npm: Path, tmp_path: Path) -> None:
+    accept = FormAnswer(action="accept", values={"name": "Ada", "check": True})
+    async with _everything(npm, tmp_path, accept, FormAnswer(action="decline"), FormAnswer(action="accept")) as (
+        bench,
+        asked,
+    ):
+        good, text = outcome(await bench.call("mcp_s__trigger-elicitation-request", "once"))
+        assert (good, "Ada" in text) == (True, True)
+        good, text = outcome(await bench.call("mcp_s__trigger-elicitation-request", "once"))
+        assert (good, "declined" in text) == (True, True)
+        good, text = outcome(
+            await bench.call("mcp_s__trigger-url-elicitation", "once", url="https://example.com/flow", message="Go")
+        )
+        assert good, text
+    fields, again, visit = asked
+    assert {field.kind for field in fields.fields} == set(FieldKind)  # all that the protocol knows
+    assert again.fields == fields.fields
+    assert (visit.address, visit.fields) == ("https://example.com/flow", ())
+
+
+async def test_progress_of_everything_and_what_it_is_not_told(npm: Path, tmp_path: Path) -> None:
+    async with _everything(npm, tmp_path) as (bench, _):
+        result = await bench.call("mcp_s__trigger-long-running-operation", "once", duration=1, steps=4)
+        assert not result.failed
+        assert [text for text in bench.user.progress if text.endswith("of 4")] == bench.user.progress
+        assert len(bench.user.progress) >= 3
+        # It offers these tools only to clients that announce sampling or roots.
+        names = {schema.name for schema in bench.toolbox.schemas()}
+        assert {"mcp_s__trigger-sampling-request", "mcp_s__get-roots-list"}.isdisjoint(names)
