@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from tui.app.attachments import complete_path, read_attachments, refuse_documents
+from tui.app.attachments import read_attachments, refuse_documents
 from tui.app.branches import Branches
 from tui.app.chat import ChatService
 from tui.app.models import ModelService
@@ -30,6 +31,9 @@ from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Part
 from tui.domain.web_search import WEB_SEARCH
+
+if TYPE_CHECKING:
+    from tui.app.path_completion import PathCompletion
 
 
 async def replace_default_demo(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
@@ -177,6 +181,7 @@ class DraftService:
         self._folder = current.program.options.folder
         self._private: dict[str, str] = {}
         """Drafts of private sessions."""
+        self._paths: PathCompletion | None = None
 
     def is_private(self, session: str) -> bool:
         """Whether nothing of a session is stored."""
@@ -202,8 +207,12 @@ class DraftService:
         self._state.add_prompt(text)
 
     def complete_path(self, start: str) -> Sequence[str]:
-        """Completions of a path in the working folder."""
-        return complete_path(self._folder, start)
+        """Completions of a path: by its letters within the working folder, by its beginning elsewhere. Blocking."""
+        if self._paths is None:
+            from tui.app.path_completion import PathCompletion  # loaded with the first path
+
+            self._paths = PathCompletion(self._folder, self._current.program.environment)
+        return self._paths.complete(start)
 
     def refuse_documents(self, blocks: Sequence[Block]) -> None:
         """Raise UsageError for a PDF that the model in use would not get."""

@@ -13,9 +13,9 @@ from textual.widgets import Input, OptionList
 
 from tui.commands.keymap import key_words
 from tui.commands.registry import Command, by_need
+from tui.domain.fuzzy import best
 from tui.domain.printable import one_line
 from tui.ui.dialogs.sheet import Keys, Sheet
-from tui.ui.fuzzy import best
 from tui.ui.input.field import Field
 from tui.ui.panels.row_list import STEPS, Row, RowList
 

@@ -11,8 +11,8 @@ from textual.widgets import Input
 
 from tui.commands.keymap import key_words
 from tui.commands.registry import Command, CommandScope, Group, Registry
+from tui.domain.fuzzy import best
 from tui.ui.dialogs.sheet import Keys, Sheet
-from tui.ui.fuzzy import best
 from tui.ui.input.field import Field
 from tui.ui.markdown.runs import Line, Look, Run, wrap
 from tui.ui.panels.page import Lines, Page, markdown_lines

@@ -9,10 +9,10 @@ from textual.content import Content
 
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import duration
+from tui.domain.fuzzy import best
 from tui.domain.printable import one_line
 from tui.ui.dialogs.filter_sheet import FilterSheet
 from tui.ui.dialogs.sheet import Keys
-from tui.ui.fuzzy import best
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.outline import TURN_LEVEL, OutlineEntry
 from tui.ui.markdown.runs import width_of

@@ -13,13 +13,13 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
 from tui.domain.errors import PonderError
+from tui.domain.fuzzy import best
 from tui.domain.printable import one_line, printable
 from tui.settings.layers import Layer, Layers
 from tui.settings.remembered import is_remembered
 from tui.settings.schema import keys
 from tui.ui.dialogs.filter_sheet import FilterSheet
 from tui.ui.dialogs.sheet import Keys
-from tui.ui.fuzzy import best
 from tui.ui.panels.row_list import STEPS, Row
 from tui.ui.theme.current_theme import CurrentTheme
 

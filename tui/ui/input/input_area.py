@@ -54,7 +54,12 @@ def mention_rows(services: AppServices, start: str) -> list[Completion]:
     found = services.servers.matching(start)
     resources = [Completion(row.word, row.word, row.title, row.whole) for row in found]
     paths = () if services.servers.is_resource(start) else services.drafts.complete_path(start)
-    return [*resources, *(Completion(path, path, "", not path.endswith("/")) for path in paths)]
+    return [*resources, *(Completion(path, path, _about_path(path), not path.endswith("/")) for path in paths)]
+
+
+def _about_path(path: str) -> str:
+    """What a row attaches if that is more than one file."""
+    return "all files that fit" if any(wildcard in path for wildcard in "*?") else ""
 
 
 def with_mention(text: str, column: int, row: int, path: str) -> tuple[str, str]:

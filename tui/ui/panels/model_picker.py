@@ -15,10 +15,10 @@ from textual.widgets import Input, OptionList, Static
 
 from tui.domain.errors import PonderError
 from tui.domain.format_numbers import tokens
+from tui.domain.fuzzy import best
 from tui.domain.listing import ModelInfo
 from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec, model_title
-from tui.ui.fuzzy import best
 from tui.ui.input.field import Field
 from tui.ui.panels.row_list import STEPS, Row, RowList
 
