@@ -170,7 +170,9 @@ class Group(StrEnum):
 
 
 Run = Callable[[CommandContext, str], Awaitable[None]]
-Complete = Callable[[CommandContext, str], Iterable[str]]
+Offer = str | tuple[str, str]
+"""A completion, perhaps with what it is about."""
+Complete = Callable[[CommandContext, str], Iterable[Offer]]
 Cost = Callable[[CommandContext, str], str]
 
 
@@ -321,11 +323,12 @@ def complete(registry: Registry, context: CommandContext, line: str) -> list[Com
     head, _, _ = rest.rpartition(" ")
     prefix = f"/{command.slash} {head} " if head else f"/{command.slash} "
     try:
-        offered: Iterable[str] = list(command.argument.complete(context, rest))
+        offered: Iterable[Offer] = list(command.argument.complete(context, rest))
     except PonderError as error:  # an invalid file must not interrupt typing
         LOG.warning("nothing offered for /%s: %s", command.slash, error.message)
         return []
-    return [Completion(prefix + offer, offer, "") for offer in offered]
+    rows = (offer if isinstance(offer, tuple) else (offer, "") for offer in offered)
+    return [Completion(prefix + word, word, about) for word, about in rows]
 
 
 def cost_of_line(registry: Registry, context: CommandContext, line: str) -> str:

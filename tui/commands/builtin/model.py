@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tui.catalog.model_spec import parse_asked, require_asked, split_asked
-from tui.commands.registry import Argument, Command, CommandContext, CommandScope, Group, View
+from tui.commands.registry import Argument, Command, CommandContext, CommandScope, Group, Offer, View
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.format_numbers import count
+from tui.domain.listing import LevelInfo
 
 
 def _names(context: CommandContext, typed: str) -> Iterable[str]:
@@ -20,8 +21,14 @@ def _names(context: CommandContext, typed: str) -> Iterable[str]:
     return sorted(found, key=lambda name: not name.lower().startswith(word))[:50]
 
 
-def _levels(context: CommandContext, typed: str) -> Iterable[str]:
-    return [row.label for row in context.services.models.levels() if row.label.startswith(typed.lower())]
+def _levels(context: CommandContext, typed: str) -> Iterable[Offer]:
+    rows = [row for row in context.services.models.levels() if row.label.startswith(typed.lower())]
+    return [(row.label, _about(row)) for row in rows]
+
+
+def _about(row: LevelInfo) -> str:
+    """What a level sends, and what else is to be said of it."""
+    return " · ".join(filter(None, (row.native, "as it is now" if row.current else "", row.warning)))
 
 
 def _asked_name(argument: str) -> str:

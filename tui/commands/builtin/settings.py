@@ -5,24 +5,50 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from tui.commands.registry import Argument, Command, CommandContext, Group, View
+from tui.commands.registry import Argument, Command, CommandContext, Group, Offer, View
 from tui.domain.errors import UsageError
-from tui.settings.schema import keys
+from tui.domain.printable import one_line
+from tui.settings.schema import Key, keys
 
+LONGEST_VALUE = 30
+"""Characters of a value in a list."""
 PROFILE_ACTIONS = ("save", "load", "list", "show", "delete")
 
 
-def _settings(context: CommandContext, typed: str) -> Iterable[str]:
+def _settings(context: CommandContext, typed: str) -> Iterable[Offer]:
     name, blank, rest = typed.partition(" ")
     if not blank:
-        starting = [key for key in keys() if key.lower().startswith(name.lower())]
-        return starting or [key for key in keys() if name.lower() in key.lower()]
+        return [(key.name, _about(context, key)) for key in _keys_like(name)]
     key = next((known for known in keys().values() if known.name.lower() == name.lower()), None)
-    return [choice for choice in key.suggestions if choice.lower().startswith(rest.lower())] if key else []
+    if key is None:
+        return []
+    now, default = _words(context.services.settings.layers().value(key.name)), _words(key.default)
+    marks = {default: "the default", now: f"as it is now · {key.help}"}
+    return [(choice, marks.get(choice, "")) for choice in key.suggestions if choice.lower().startswith(rest.lower())]
 
 
-def _set_keys(context: CommandContext, typed: str) -> Iterable[str]:
-    return [key for key in keys() if typed.lower() in key.lower()]
+def _keys_like(name: str) -> list[Key]:
+    """The settings that begin with what was typed, else those that contain it."""
+    starting = [key for key in keys().values() if key.name.lower().startswith(name.lower())]
+    return starting or [key for key in keys().values() if name.lower() in key.name.lower()]
+
+
+def _about(context: CommandContext, key: Key) -> str:
+    """The value of a setting and what it is for."""
+    return f"{_words(context.services.settings.layers().value(key.name))} · {key.help}"
+
+
+def _words(value: object) -> str:
+    """A value as it is typed."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "not set" if value is None or value == "" else one_line(str(value), LONGEST_VALUE)
+
+
+def _set_keys(context: CommandContext, typed: str) -> Iterable[Offer]:
+    return [(key.name, _about(context, key)) for key in keys().values() if typed.lower() in key.name.lower()]
 
 
 def _themes(context: CommandContext, typed: str) -> Iterable[str]:
@@ -129,7 +155,7 @@ COMMANDS = (
         group=Group.PROGRAM,
         run=_set,
         cost=_cost_of_set,
-        argument=Argument(usage="KEY VALUE", complete=_settings),
+        argument=Argument(usage="KEY VALUE", complete=_settings, reads_files=True),
         example="/set reasoning.stripFromContext all",
     ),
     Command(
@@ -140,7 +166,7 @@ COMMANDS = (
         group=Group.PROGRAM,
         run=_unset,
         cost=_cost_of_unset,
-        argument=Argument(usage="KEY", required=True, complete=_set_keys),
+        argument=Argument(usage="KEY", required=True, complete=_set_keys, reads_files=True),
         example="/unset reasoning.stripFromContext",
     ),
     Command(

@@ -189,3 +189,32 @@ async def test_a_folder_a_pattern_and_a_file_are_attached_by_keys(tmp_path: Path
         blocks = composer.chips.blocks(composer.text)
         [text] = [block.text for block in blocks if isinstance(block, TextBlock)]
         assert [name in text for name in ("other.txt", "src/one.py", "src/two.py")] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("/set ui.mot", "true · Whether animations are shown."),
+        ("/set ui.motion ", "as it is now · Whether animations are shown."),
+        ("/set budget.tu", "budget.turn"),
+        ("/unset ui.pl", "false · Output for screen readers"),
+        ("/thinking ", "as it is now"),
+    ],
+)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_completion_shows_values_and_what_they_are_for(
+    tmp_path: Path, typed: str, shown: str, size: tuple[int, int]
+) -> None:
+    async with screen(tmp_path, size=size) as s:
+        await type_in(s.pilot, typed)
+        await s.until_it_says(shown)
+
+
+async def test_completion_of_levels_shows_what_is_sent(tmp_path: Path) -> None:
+    async with screen(tmp_path, model="anthropic/claude-opus-4-5/low", environment={"ANTHROPIC_API_KEY": "k"}) as s:
+        native = {row.label: row.native for row in s.house.services.models.levels()}
+        await type_in(s.pilot, "/thinking ")
+        await s.until_it_says("as it is now")
+        for label, words in native.items():
+            assert any(line.split()[:1] == [label] or f" {label} " in line for line in s.text().splitlines()), label
+            assert words[:30] in s.text(), words
