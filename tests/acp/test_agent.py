@@ -18,6 +18,7 @@ from acp import RequestError, schema, stdio, text_block  # noqa: E402 - only if 
 from acp.client.connection import ClientSideConnection  # noqa: E402
 
 from tests import prefork  # noqa: E402
+from tests.app.search_server import SearchServer, found, said, search  # noqa: E402
 from tests.patience import PATIENCE_S  # noqa: E402
 from tests.tools.scripted_model import ScriptedModel, Step  # noqa: E402
 from tui.acp.updates import TOOL_KINDS  # noqa: E402
@@ -342,3 +343,31 @@ def test_without_the_package_it_says_what_to_install(
     monkeypatch.setattr("tui.cli.acp.find_spec", lambda name: None)
     assert main(["acp"]) == 2
     assert "pip install 'ponder-tui[acp]'" in capsys.readouterr().err
+
+
+async def test_a_search_of_the_provider_asks_nobody_and_its_sources_follow_the_answer(tmp_path: Path) -> None:
+    page = ("https://physics.example/c", "The speed of light")
+    step = ([search(1, "speed of light"), found(1, page), said("Fast.", page)], "end_turn", 1)
+    async with SearchServer([step]) as server:
+        _configured(
+            tmp_path,
+            f'[tools]\nwebSearch = true\n[providers.anthropic]\nbase_url = "{server.url}"\n',
+        )
+        key = {"ANTHROPIC_API_KEY": "sk-ant-test-0123456789abcdef"}
+        async with editor(tmp_path, "-m", "anthropic/claude-opus-5/none", **key) as (mine, agent):
+            opened = await agent.new_session(cwd=str(tmp_path))
+            await agent.prompt(session_id=opened.session_id, prompt=[text_block("How fast is light?")])
+            mine.updates, heard = [], mine.updates
+            await agent.load_session(cwd=str(tmp_path), session_id=opened.session_id)
+    assert mine.asked == []
+    told = [update for update in heard if update.session_update in ("tool_call", "tool_call_update")]
+    assert [(update.tool_call_id, update.status) for update in (told[0], told[-1])] == [
+        ("srvtoolu_1", "in_progress"),
+        ("srvtoolu_1", "completed"),
+    ]
+    assert (told[0].kind, told[-1].title) == ("search", 'web_search "speed of light"')
+    assert "https://physics.example/c" in told[-1].content[0].content.text
+    answered = "Fast.\n\nSources:\n[1] The speed of light  https://physics.example/c"
+    assert "".join(one.content.text for one in heard if one.session_update == "agent_message_chunk") == answered
+    assert mine.text("agent_message_chunk") == answered
+    assert [one.title for one in mine.of("tool_call")] == ['web_search "speed of light"']

@@ -61,6 +61,14 @@ def test_sources_are_numbered_in_the_order_of_the_text_and_only_once() -> None:
     assert numbers.sources == (B, A)
 
 
+def test_many_sources_of_one_place_are_a_range() -> None:
+    many = [Source(url=f"https://a.test/{number}") for number in range(500)]
+    text = "All agree. Some do."
+    citations = (*cited(text, "All agree.", *many), *cited(text, "Some do.", many[2], *many[6:11], *many[20:24]))
+
+    assert marked_text(text, citations, SourceNumbers()) == "All agree. [1–500] Some do. [3][7–11][21][22][23][24]"
+
+
 def test_a_source_without_a_place_is_listed_and_not_marked() -> None:
     blocks = [TextBlock(text="It rains [1].", citations=(Citation(source=A), Citation(source=B)))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 
 from tests.corpus_cases import OWN_CORPUS
+from tests.validators import anthropic, gemini, responses
 from tests.wires.continued import assembled
 from tui.catalog.facts import Quirks
+from tui.cli.main import main
 from tui.cli.wire.decode import decoded
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, OpaqueBlock, TextBlock
@@ -289,3 +292,50 @@ def test_what_is_known_about_a_search_changes_nothing_that_is_sent(wire: str) ->
             for block in blocks
         )
         assert sent_back(wire, blocks) == sent_back(wire, bare)
+
+
+def test_an_answer_that_its_provider_cut_at_citations_is_one_message_elsewhere() -> None:
+    """As ``select`` hands it to another provider: without the items and the state of the first."""
+    blocks = tuple(
+        replace(block, provider_state=None)
+        for block in own("anthropic", "web_searches_and_cited_words")
+        if isinstance(block, TextBlock)
+    )
+    told = "It is 299 792 458 m/s by definition.\n\n- The metre follows from it."
+
+    assert [item["content"] for item in sent_back("openai-responses", blocks)["input"][1:-1]] == [
+        "I will look it up.",
+        told,
+    ]
+    assert sent_back("openai-chat", blocks)["messages"][1]["content"] == f"I will look it up.{told}"
+
+
+@pytest.mark.parametrize(
+    ("model", "wire", "case", "problems"),
+    [
+        ("anthropic/claude-opus-5/none", "anthropic", "web_searches_and_cited_words", anthropic.problems),
+        ("openai/gpt-6.1-sol/low", "openai-responses", "web_searches_and_annotated_words", responses.problems),
+        ("google/gemini-3.8-flash/low", "gemini", "searches_as_parts", gemini.problems),
+        ("google/gemini-3.8-flash/low", "gemini", "grounded_words_with_places", gemini.problems),
+    ],
+)
+def test_the_request_after_a_search_is_taken_by_the_server(
+    model: str,
+    wire: str,
+    case: str,
+    problems: Callable[[dict[str, Any]], list[str]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    provider, name, _ = model.split("/")
+    stream = str(OWN_CORPUS / wire / case / "stream.sse")
+    answered = {"response": {"wire": wire, "provider": provider, "model": name, "file": stream}}
+    read = {"name": "read_file", "description": "Reads.", "parameters": {"type": "object", "properties": {}}}
+    file = tmp_path / "conversation.json"
+    file.write_text(json.dumps({"tools": [read], "turns": [{"user": "q"}, answered, {"user": "and now?"}]}))
+
+    assert main(["wire", "encode", "--model", model, "--set", "tools.webSearch=true", str(file)]) == 0
+    body = json.loads(capsys.readouterr().out)["body"]
+    assert problems(body) == []
+    assert len(body["tools"]) == 2
+    assert "groundingMetadata" not in json.dumps(body)

@@ -13,6 +13,8 @@ from tui.domain.web_search import Citation, Source, WebSearch
 
 LONGEST_TITLE = 200
 LONGEST_ADDRESS = 400
+MOST_IN_A_ROW = 4
+"""Consecutive numbers of one place that are written out."""
 
 
 class SourceNumbers:
@@ -108,12 +110,26 @@ def _with_marks(text: str, marks: _Marks) -> str:
             continue
         pieces.append(text[at:position])
         at = gone.get(position, position)
-        mark = "".join(f"[{number}]" for number in marks.at.get(position, ()))
+        mark = _mark(marks.at.get(position, ()))
         # What follows must not make a link of the marker, and a word must not run into it.
         before = " " if position and not text[position - 1].isspace() else ""
         after = " " if text[at : at + 1] in ("(", "[", ":") else ""
         pieces.append(f"{before}{mark}{after}")
     return "".join([*pieces, text[at:]])
+
+
+def _mark(numbers: Sequence[int]) -> str:
+    """The numbers of one place: ``[1][2]``, and ``[3–20]`` for many in a row."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return "".join(
+        f"[{run[0]}–{run[-1]}]" if len(run) > MOST_IN_A_ROW else "".join(f"[{number}]" for number in run)
+        for run in runs
+    )
 
 
 def text_groups(blocks: Sequence[Block]) -> list[list[TextBlock]]:

@@ -139,21 +139,29 @@ def _result(block: ToolResultBlock) -> Item:
 def _assistant(blocks: Sequence[Block], quirks: Quirks) -> list[Item]:
     items: list[Item] = []
     open_id: str | None = None
+    before: Block | None = None
     for block in blocks:
         if isinstance(block, TextBlock):
             identity = _id(block.provider_state, quirks)
-            if identity is not None and identity == open_id:
+            if identity is None and isinstance(before, TextBlock) and _continues(block, before, quirks):
+                items[-1]["content"] = f"{items[-1]['content']}{block.text}"
+            elif identity is not None and identity == open_id:
                 parts = items[-1]["content"]
                 assert isinstance(parts, list)
                 parts.append(_output_part(block))
             else:
                 items.append(_message(block, identity))
-            open_id = identity
+            open_id, before = identity, block
             continue
-        open_id = None
+        open_id, before = None, block
         if (item := _item(block, quirks)) is not None:
             items.append(item)
     return items
+
+
+def _continues(block: TextBlock, before: TextBlock, quirks: Quirks) -> bool:
+    """Whether this is a part of the same text: other providers cut a text at its citations."""
+    return bool(block.citations or before.citations) and _id(before.provider_state, quirks) is None
 
 
 def _item(block: Block, quirks: Quirks) -> Item | None:

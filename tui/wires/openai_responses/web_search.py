@@ -16,11 +16,14 @@ def search_of(item: Json) -> WebSearch:
     action = child(item, "action")
     kind = text(action, "type")
     status = text(item, "status")
+    words = _words(action)
     pages = children(action, "sources") if isinstance(action.get("sources"), list) else None
+    if not pages and not words:
+        pages = None  # xAI tells neither
     return WebSearch(
         id=text(item, "id"),
         action="open" if kind == "open_page" else "find" if kind == "find_in_page" else "search",
-        queries=_words(action),
+        queries=words,
         page=text(action, "url"),
         results=None if pages is None else tuple(source(text(page, "url"), text(page, "title")) for page in pages),
         error="failed" if status == "failed" else "",
