@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.line_terminal import LineTerminal
+from tests.e2e.line_terminal import PONDER, LineTerminal
 from tests.e2e.loopback import Loopback
+from tests.e2e.terminal import Terminal, environment
 from tui.linear.approvals import QUIET_S
 
 TERMS = ["dumb", "xterm-256color"]
@@ -280,3 +281,29 @@ def test_prompts_of_several_lines(tmp_path: Path) -> None:
             terminal.hear("The end of this one is lost, so it was not used.")
             terminal.hear("you> ")
     assert model.prompts == ['"one\\ntwo"', '"/quit\\n\\nthree \\\\"', '"four\\n/quit\\nfive"']
+
+
+def test_a_key_is_typed_unseen_and_ctrl_c_shows_what_is_typed_again(tmp_path: Path) -> None:
+    with LineTerminal(tmp_path, "-m", "demo/fast", term="xterm") as terminal:
+        terminal.hear("you> ")
+        terminal.enter("/key openai")
+        terminal.hear("Enter alone leaves: ")
+        terminal.until(lambda: not terminal.is_echoing(), "silence")
+        terminal.type("sk-secret")
+        terminal.type("\x03")
+        terminal.hear("you> ")
+        terminal.until(terminal.is_echoing, "the echo")
+        assert "sk-secret" not in terminal.said
+        terminal.type("\x03")
+        terminal.hear("Ctrl+c again quits.")
+        terminal.type("\x03")
+        assert terminal.exit_code() == 0
+
+
+@pytest.mark.parametrize("more", [{"ACCESSIBLE": "1"}, {}])
+def test_a_variable_chooses_it_and_a_dumb_terminal_is_told_of_it(tmp_path: Path, more: dict[str, str]) -> None:
+    around = environment(tmp_path, TERM="dumb", **more)
+    with Terminal([*PONDER[:-1], "-m", "demo/fast"], around, size=(100, 30)) as terminal:
+        terminal.wait_for("you>" if more else "`ponder --linear` works here.")
+        terminal.type("\x04")
+        assert terminal.exit_code() == (0 if more else 2)

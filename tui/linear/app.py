@@ -22,6 +22,7 @@ from tui.linear.entering import Entering
 from tui.linear.inline_text import load_parser
 from tui.linear.prompting import Prompting
 from tui.linear.questions import Choice, Questions
+from tui.linear.sentences import model_name
 from tui.linear.typed_lines import Typed
 from tui.linear.work_queue import WorkQueue
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tui.app.background_sessions import News
     from tui.app.services import AppServices
     from tui.commands.registry import CommandContext, Registry
+    from tui.domain.thinking import ModelSpec
     from tui.linear.line_writer import LineWriter
     from tui.linear.typed_lines import TypedLines
 
@@ -36,6 +38,8 @@ TICK_S = 1.0
 READY_AFTER_S = 0.2
 """Delay before what is slow is loaded and searched, so that the first prompt comes first."""
 MOST_RUNNING = 8
+PIPE_CLOSED = 141
+"""The exit code that shells report for a program whose reader closed the pipe."""
 
 Took = Callable[[Typed | None], None]
 
@@ -60,6 +64,7 @@ class LinearApp:
         self.questions = Questions(out, self.typed, self.entering.take)
         self.conversation = Conversation(services, out, self._heard)
         self.composing = Composing(services.drafts)
+        out.went = self._output_ended
         out.prompt_lost = lambda: self.prompting.later()
         self.approvals = Approvals(services, out, self.questions, lambda: self.conversation.view().approvals)
         self._make_commands = make_commands
@@ -138,7 +143,20 @@ class LinearApp:
         """What the first lines need not wait for."""
         await asyncio.sleep(READY_AFTER_S)
         await asyncio.to_thread(load_parser)
+        before = self.conversation.view().spec
         await self.services.discover()
+        self._say_found(before)
+
+    def _say_found(self, before: ModelSpec) -> None:
+        """Say what the user could ask, unless a model was named."""
+        view = self.services.chat.view()
+        ready = [f"{row.title}, {row.detail}" for row in self.services.keys.availability() if row.ready]
+        if before.provider != "demo" or view.turns or view.open_turn is not None:
+            return
+        if ready:
+            self.out.say([f"Found: {'; '.join(ready)}."])
+        if view.spec.provider != "demo":
+            self.conversation.say(f"{model_name(view.spec, view.plan)} answers from now on.")
 
     # What is entered
 
@@ -263,6 +281,10 @@ class LinearApp:
             await self.services.chat.end_wait(now=answer == "now")
         else:
             await self.services.chat.cancel()
+
+    def _output_ended(self) -> None:
+        if not self.typed.is_terminal:  # a terminal that is gone is noticed elsewhere
+            self.end_from_thread(PIPE_CLOSED)
 
     def _form_asked(self) -> None:
         if self.services.servers.forms():

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui.domain.events import AppEvent, Notice, SettingsChanged, Severity, Stamped, TurnFailed, TurnFinished
+from tui.domain.events import AppEvent, CompressionStarted, Notice, SettingsChanged, Severity, Stamped, TurnFinished
 from tui.domain.format_numbers import count, duration
 from tui.domain.printable import one_line
 from tui.engine.state import Phase, SessionState, SessionView, title_of
@@ -145,8 +145,10 @@ class Conversation:
                 self._noticed.append(said)
             case SettingsChanged():
                 self._follow_settings()
-            case TurnFinished() | TurnFailed():
+            case TurnFinished():
                 lines = self._with_context(lines)
+            case CompressionStarted() if any(said.startswith(lines[0][:-1]) for said in self._said):
+                return  # the command has said more
             case _:
                 pass
         if lines:
@@ -190,7 +192,7 @@ def opening_lines(view: SessionView, *, private: bool, is_first: bool) -> list[s
         lines.append(f"A new session. Model {name}.")
     if is_first and view.spec.provider == "demo":
         lines.append("The demo answers until you add a key with /key PROVIDER. It is not a real model.")
-    if private:
+    if private and (is_first or turns):
         lines.append("Nothing of this conversation is stored. It is gone when ponder ends.")
     if view.queue_held:
         lines.append(f"{count(len(view.queue), 'queued prompt')}: an empty line sends, /draft takes back the last.")

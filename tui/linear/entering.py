@@ -109,7 +109,7 @@ class Entering:
     def _input_ended(self) -> None:
         """Ctrl+d quits; without a terminal, everything that was entered is answered first."""
         app = self._app
-        app.out.broken_off()
+        app.out.withdraw()
         app.out.release()
         if app.typed.is_terminal:
             if not app.questions.leave():

@@ -30,6 +30,8 @@ class LineWriter:
         """Called when lines were written behind a prompt: it is to be written again below them."""
         self.is_gone = False
         """The reader of the output is gone."""
+        self.went: Callable[[], object] = lambda: None
+        """Called then, on another thread."""
         self._thread = threading.Thread(target=self._write, name="line writer", daemon=True)
         self._thread.start()
 
@@ -62,12 +64,12 @@ class LineWriter:
 
     def entered(self) -> None:
         """The user has pressed enter: the next line begins a row."""
-        if not self._ends_rows():
+        if self._prompt and not self._ends_rows():
             self._pieces.put("\n")
         self._prompt = ""
 
     def broken_off(self) -> None:
-        """The row was broken off, by ctrl+c or at the end of the input."""
+        """The row was broken off by ctrl+c."""
         self._pieces.put("\n")
         self._prompt = ""
 
@@ -111,5 +113,7 @@ class LineWriter:
             try:
                 self._out.write(piece)
                 self._out.flush()
-            except (OSError, ValueError):  # the terminal is gone; the session is saved all the same
-                self.is_gone = True
+            except (OSError, ValueError):  # the session is saved all the same
+                if not self.is_gone:
+                    self.is_gone = True
+                    self.went()
