@@ -302,7 +302,7 @@ def _offered(provider_facts: ProviderFacts, model: str) -> tuple[str, str]:
 
 def _elsewhere(known: LayeredRow, provider_facts: ProviderFacts, file: ModelFile) -> LayeredRow:
     home = packaged_providers()[file.name]
-    if provider_facts.wires.get(file.name) == home.wire:
+    if provider_facts.wires.get(file.name) == home.wire != WireName.OPENAI_CHAT:
         return known.with_layer({"wire": known.row.get("wire", home.wire)}, provider_facts.source)
     changes = known.row.get("resold", {})
     layered = known.with_layer(changes if isinstance(changes, Mapping) else {}, file.source)
@@ -311,16 +311,16 @@ def _elsewhere(known: LayeredRow, provider_facts: ProviderFacts, file: ModelFile
     row = {key: value for key, value in layered.row.items() if key not in ("quirks", "wire")}
     if provider_facts.spelling is not None:
         row["spelling"] = provider_facts.spelling
-    elif not same_wire:
+    elif not same_wire or (provider_facts.wires and wire == WireName.OPENAI_CHAT):  # clouds have their own Chat servers
         row["spelling"] = _SPELLING_BY_WIRE[WireName(wire)]
     if wire != provider_facts.wire:
         row["wire"] = wire
-    sources = {
-        **layered.sources,
-        **({"spelling": provider_facts.source} if row.get("spelling") == provider_facts.spelling else {}),
-        **({"wire": provider_facts.source} if "wire" in row else {}),
-    }
-    return LayeredRow(row=row, sources={key: sources[key] for key in row})
+    sources = {key: layered.sources.get(key, provider_facts.source) for key in row}
+    if "wire" in row:
+        sources["wire"] = provider_facts.source
+    if row.get("spelling") == provider_facts.spelling is not None:
+        sources["spelling"] = provider_facts.source
+    return LayeredRow(row=row, sources=sources)
 
 
 def _maker_row(file: ModelFile, id_: str) -> LayeredRow:
