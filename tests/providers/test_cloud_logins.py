@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -18,7 +20,8 @@ from tests.providers.cloud_user import FULL, Cloud, at, cloud, static_login
 from tests.providers.conftest import request, target
 from tui.catalog.catalog import packaged_catalog, users_catalog
 from tui.domain.errors import NO_LOGIN, ErrorKind, ProviderError
-from tui.providers.clouds import logins
+from tui.providers.clouds import logins, traces
+from tui.providers.keys import Keys
 
 __all__ = ["cloud"]
 
@@ -152,3 +155,72 @@ async def test_a_login_stands_for_its_account_whatever_its_token(cloud: Cloud, m
             await asyncio.to_thread(cloud.keys.require, provider)
             told.append(cloud.keys.account(provider.id, provider.base_url))
     assert told[0] == told[1] != told[2] != ""
+
+
+async def test_an_ended_sso_login_is_said_with_the_command_that_renews_it(cloud: Cloud, tmp_path: Path) -> None:
+    (tmp_path / "aws-config").write_text(
+        "[sso-session work]\nsso_region = eu-central-1\nsso_start_url = https://work.awsapps.example/start\n"
+        "[profile work]\nsso_session = work\nsso_account_id = 123456789012\nsso_role_name = models\n"
+        "region = eu-central-1\n"
+    )
+    async with FaultServer([FULL]) as server:
+        outcome = await cloud.ask(server, "bedrock/claude-opus-5-5", account={"profile": "work"})
+        assert server.seen == []
+    assert outcome.error is not None
+    assert outcome.error.message.startswith("The login at AWS for Amazon Bedrock failed: ")
+    assert outcome.error.advice.startswith("Run `aws sso login --profile work`")
+
+
+def test_a_start_imports_no_package_of_a_cloud(tmp_path: Path) -> None:
+    """Not even with all signs of a login: only a request to such a provider logs in."""
+    code = (
+        "import sys; from tui.cli.main import main; code = main(['-p', 'hi', '-m', 'demo/fast']); "
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & "
+        "{'botocore', 'google', 'azure', 'msal', 'requests'}), file=sys.stderr); sys.exit(code)"
+    )
+    variables = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "PONDER_HOME": str(tmp_path / "ponder"),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "AWS_PROFILE": "work",
+        "AWS_REGION": "us-east-1",
+        "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path / "none.json"),
+        "AZURE_CLIENT_ID": "me",
+    }
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1:]) == (0, ["[]"])
+
+
+@pytest.mark.parametrize(
+    ("variables", "files", "expected"),
+    [
+        ({}, (), {}),
+        ({"AWS_ACCESS_KEY_ID": "x"}, (), {"bedrock": "environment AWS_ACCESS_KEY_ID"}),
+        ({"AWS_PROFILE": "work"}, (), {"bedrock": "profile work"}),
+        ({}, (".aws/config",), {"bedrock": "~/.aws"}),
+        ({}, (".config/gcloud/application_default_credentials.json",), {"vertex": "gcloud"}),
+        ({"AZURE_CLIENT_ID": "x"}, (), {"azure": "environment AZURE_CLIENT_ID"}),
+        ({}, (".azure/azureProfile.json",), {"azure": "az login"}),
+    ],
+)
+def test_signs_of_a_login_are_found_without_reading_them(
+    tmp_path: Path, variables: dict[str, str], files: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch(mode=0o000)
+    environment = {"HOME": str(tmp_path), **variables}
+    catalog, _ = users_catalog(packaged_catalog(), {}, environment, file="config.toml")
+    keys = Keys(tmp_path / "credentials.toml", environ=environment, use_keyring=False)
+    found = {name: keys.login_source(provider) for name, provider in catalog.providers().items()}
+    assert {name: trace for name, trace in found.items() if trace} == expected
+
+
+def test_a_login_whose_package_is_missing_is_shown_with_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "find_spec", lambda name: None)
+    keys = Keys(tmp_path / "credentials.toml", environ={"AWS_ACCESS_KEY_ID": "x"}, use_keyring=False)
+    shown = keys.login_source(packaged_catalog().provider("bedrock"))
+    assert shown == "environment AWS_ACCESS_KEY_ID, not usable yet: pip install 'ponder-tui[aws]'"

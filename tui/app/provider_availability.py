@@ -180,7 +180,8 @@ class ProviderAvailability:
             elif provider.starts_models and self._local:
                 found.append(_row(provider, self._no_local or count(len(self._local), "model"), spec))
             elif provider.id in self._logins:
-                found.append(_row(provider, f"{self._logins[provider.id]} found", None))
+                detail = f"{self._logins[provider.id]} found: used if you choose one of its models"
+                found.append(_row(provider, detail, None))
             elif provider.id in self._problems:
                 detail = self._problems[provider.id]
                 if all(row.detail != detail for row in found):  # an unreadable file is listed once, not per provider

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tui.catalog.facts import AuthStyle, ProviderFacts
+from tui.catalog.facts import AuthStyle, Cloud, ProviderFacts
 from tui.providers.redaction import Redactor, Secret, config_secrets, holds_secret, parameter_holds_secret, url_parts
 
 MASK = "***"
@@ -26,7 +26,9 @@ def shown_request(
     secrets = [Secret(value) for value in config_secrets(provider)]
     known = Redactor(secrets)
     seen = {name: MASK if holds_secret(name) else value for name, value in headers.items()}
-    if provider.auth is AuthStyle.BEARER:
+    if provider.cloud is Cloud.AWS:
+        seen["authorization"] = MASK  # a signature, or a key
+    elif provider.auth is AuthStyle.BEARER:
         seen["authorization"] = f"Bearer {MASK}"
     elif provider.auth is not AuthStyle.NONE:
         seen[provider.auth.value] = MASK
