@@ -149,7 +149,7 @@ async def test_a_cache_without_a_known_lifetime_has_no_time_and_no_end_to_tell(t
 
 
 async def test_on_a_low_screen_all_rows_of_the_sidebar_are_visible(tmp_path: Path) -> None:
-    async with cached(tmp_path, answer("One.", read=58_000, written=1_000), size=(100, 30)) as s:
+    async with cached(tmp_path, answer("One.", read=58_000, written=1_000), size=(110, 30)) as s:
         await s.ask("Why?")
         await s.until_it_says("saved by the cache")
         await s.until_it_says("cached 59k · 60 min left")

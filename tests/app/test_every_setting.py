@@ -280,7 +280,7 @@ async def rows_drawn(ran: Ran) -> object:
 async def favourites(ran: Ran) -> object:
     await ran.screen.pilot.pause()
     shown = ran.screen.app.chat.sidebar.picker.query_one(OptionList)
-    return str(shown.get_option_at_index(0).prompt)
+    return [str(shown.get_option_at_index(number).prompt) for number in range(shown.option_count)]
 
 
 async def theme(ran: Ran) -> object:
@@ -376,7 +376,7 @@ PROBES: dict[str, Probe] = {
     "ui.theme": Probe("moss", theme),
     "ui.motion": Probe("false", stillness),
     "ui.plain": Probe("true", marks),
-    "ui.sidebar": Probe("hidden", sidebar),
+    "ui.sidebar": Probe("off", sidebar),
     "ui.thinking": Probe("full", unfolded),
     "ui.bell": Probe("off", rung),
     "ui.images": Probe("off", rows_drawn, stored=(pictured(),)),

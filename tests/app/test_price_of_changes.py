@@ -189,7 +189,8 @@ async def test_before_the_first_answer_the_picker_prices_a_stated_default(tmp_pa
 async def test_the_model_picker_says_what_the_marked_model_would_write(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", written=58_000)) as s:
         await begun(s)
-        s.app.chat.sidebar.picker.focus_filter()
+        await s.pilot.press("ctrl+t")
+        await s.until_it_says("Model and thinking")
         await s.pilot.press(*"sonnet-5")
         await s.until_it_says("rewrites 58k, about $")
 

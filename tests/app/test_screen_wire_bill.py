@@ -184,16 +184,21 @@ class Play:
         server.scripts = scripts[fault]
         # Only Anthropic reports something before the end: the input, and a first token.
         partly = DemoUsage(bill.input, 0, 1) if WIRES[expected.facts.provider] == "anthropic" else None
-        usage, dollars, whole = bill, None, True
+        usage, dollars, whole, requests = bill, None, True, 1
         if fault == "stopped":
             await self.stop(f"Begun{self.number}")
             dollars, whole = expected.pay(partly, whole=False), False
         else:
             await s.ask("Why?")
-            if fault == "broken":
-                expected.pay(partly, whole=False)
+            broken = expected.pay(partly, whole=False) if fault == "broken" else None
             dollars = expected.pay(bill, whole=True)
-        await self.compare(server, usage if whole else partly, dollars, whole=whole)
+            if fault == "broken":
+                requests = 2
+                if partly is not None:
+                    usage = DemoUsage(bill.input + partly.input, bill.thinking, bill.answer + partly.answer)
+                if dollars is not None:
+                    dollars += broken or 0.0
+        await self.compare(server, usage if whole else partly, dollars, whole=whole, requests=requests)
 
     async def stop(self, words: str) -> None:
         s = self.screen
@@ -205,7 +210,7 @@ class Play:
         await until(s.pilot, lambda: "stopped by you" in s.text() and not s.app.chat.is_busy())
 
     async def compare(
-        self, server: FaultServer, usage: DemoUsage | None, dollars: float | None, *, whole: bool
+        self, server: FaultServer, usage: DemoUsage | None, dollars: float | None, *, whole: bool, requests: int
     ) -> None:
         expected, s = self.expected, self.screen
         made = expected.plan
@@ -229,16 +234,16 @@ class Play:
         assert headings[-1:] == [expected.heading], (where, headings)
         # The bill
         foot = next(line for line in reversed(transcript) if re.search(r"\d s( · (at least )?\$.*)?$", line))
-        assert re.search(self.usage(usage, dollars, whole=whole), foot), (where, foot)
+        assert re.search(self.usage(usage, dollars, whole=whole, requests=requests), foot), (where, foot)
         assert amount in text.partition("SESSION")[2].splitlines()[1], where
         assert s.house.services.chat.bill().cost.amount == expected.cost.amount, where
         rows = await s.house.current.storage.sessions()
         row = next(row for row in rows if row.id == s.house.current.session_id)
         assert Cost(dollars=row.cost, unknown=row.unpriced).amount == expected.cost.amount, where
 
-    def usage(self, bill: DemoUsage | None, dollars: float | None, *, whole: bool) -> str:
+    def usage(self, bill: DemoUsage | None, dollars: float | None, *, whole: bool, requests: int) -> str:
         """The line under the answer, as a pattern: only the seconds are not known here."""
-        parts: list[str] = []
+        parts: list[str] = [f"{requests} requests"] if requests > 1 else []
         if bill is not None:
             counted = self.expected.facts.provider != "ollama"
             parts.append(f"in {tokens(bill.input)}")
@@ -247,7 +252,7 @@ class Play:
                 parts.append(f"thinking {tokens(bill.thinking)}" if counted else "thinking unknown (in out)")
         pattern = " · ".join([*map(re.escape, parts), r"[\d.]+ s"])
         if dollars is not None:
-            pattern += re.escape(f" · {Cost(dollars=dollars, unknown=not whole).amount}")
+            pattern += re.escape(f" · {Cost(dollars=dollars, unknown=not whole or requests > 1).amount}")
         return f"{pattern}$"
 
 

@@ -92,7 +92,7 @@ def roles(lines: list[Line], role: str) -> list[str]:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_everything_on_the_screen(size: tuple[int, int]) -> None:
     turn = scenes.turn("Show me everything.", EVERYTHING)
-    async with on_stage(turn, size=(size[0], 70), values={"ui.sidebar": "hidden"}) as (app, _, _pilot):
+    async with on_stage(turn, size=(size[0], 70), values={"ui.sidebar": "off"}) as (app, _, _pilot):
         compare_snapshot(f"answer-marks-{size[0]}", screen_text(app))
 
 

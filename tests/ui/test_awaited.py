@@ -36,7 +36,7 @@ def asked(services: FakeServices, what: str) -> list[object]:
 
 
 async def test_a_clock_runs_below_the_prompt_until_there_are_words() -> None:
-    async with on_stage(size=(90, 24), values={"ui.motion": True, "ui.sidebar": "hidden"}) as (app, services, pilot):
+    async with on_stage(size=(90, 24), values={"ui.motion": True, "ui.sidebar": "off"}) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"))
         await wait_for(pilot, app, "waiting 0.")
         await wait_for(pilot, app, "waiting 1.")
@@ -45,7 +45,7 @@ async def test_a_clock_runs_below_the_prompt_until_there_are_words() -> None:
 
 
 async def test_the_clock_says_when_a_model_is_loaded_first_and_how_to_stop_after_a_while() -> None:
-    async with on_stage(size=(90, 24), values={"ui.sidebar": "hidden"}) as (app, services, pilot):
+    async with on_stage(size=(90, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"), scenes.streamed(ModelLoading(0.4)))
         await wait_for(pilot, app, "· loading the model 40%")
         services.chat.publish(scenes.streamed(ModelLoading(1.0, done=True)), Stalled("live", 10.0))
@@ -59,7 +59,7 @@ async def test_the_clock_says_when_a_model_is_loaded_first_and_how_to_stop_after
 
 
 async def test_a_retry_is_told_in_the_words_of_the_provider_with_the_attempts_and_the_keys() -> None:
-    async with on_stage(size=(120, 24), values={"ui.motion": True, "ui.sidebar": "hidden"}) as (app, services, pilot):
+    async with on_stage(size=(120, 24), values={"ui.motion": True, "ui.sidebar": "off"}) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"), retry())
         told = '⚠ Rate limited by OpenAI: "try again in 20 s" · attempt 2 of 5 · {} s · n now · esc stop'
         await wait_for(pilot, app, told.format(20))
@@ -70,7 +70,7 @@ async def test_a_retry_is_told_in_the_words_of_the_provider_with_the_attempts_an
 
 
 async def test_a_retry_that_is_given_up_leaves_only_the_error() -> None:
-    async with on_stage(size=(90, 24), values={"ui.sidebar": "hidden"}) as (app, services, pilot):
+    async with on_stage(size=(90, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"), retry())
         await wait_for(pilot, app, "attempt 2 of 5 · n now")
         services.chat.publish(TurnFailed(Turn(id="live", messages=()), LIMITED))
@@ -88,7 +88,7 @@ WORDS = {
 
 @pytest.mark.parametrize("kind", WORDS, ids=lambda kind: kind.value)
 async def test_only_words_of_a_provider_are_quoted_as_such(kind: ErrorKind) -> None:
-    async with on_stage(size=(90, 24), values={"ui.sidebar": "hidden"}) as (app, services, pilot):
+    async with on_stage(size=(90, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"), retry(ProviderError(kind, "busy")))
         await wait_for(pilot, app, WORDS[kind])
 
@@ -117,7 +117,7 @@ async def test_n_is_a_letter_in_a_draft_and_at_the_beginning_of_a_word() -> None
 
 
 async def test_the_words_of_the_line_can_be_clicked() -> None:
-    async with on_stage(size=(120, 24), values={"ui.sidebar": "hidden"}) as (app, services, pilot):
+    async with on_stage(size=(120, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"), retry())
         await wait_for(pilot, app, "n now")
         rows = screen_text(app).splitlines()
@@ -130,7 +130,7 @@ async def test_the_words_of_the_line_can_be_clicked() -> None:
 
 async def test_a_link_of_an_answer_runs_no_command() -> None:
     said = "[stop](retry:stop) and [other](branch:next)"
-    async with on_stage(scenes.turn("Why?", said), size=(90, 24), values={"ui.sidebar": "hidden"}) as (
+    async with on_stage(scenes.turn("Why?", said), size=(90, 24), values={"ui.sidebar": "off"}) as (
         app,
         services,
         p,
@@ -144,7 +144,7 @@ async def test_a_link_of_an_answer_runs_no_command() -> None:
 
 
 async def test_a_long_wait_asks_and_enter_accepts_it() -> None:
-    async with on_stage(size=(120, 24), values={"ui.motion": True, "ui.sidebar": "hidden"}) as (app, services, pilot):
+    async with on_stage(size=(120, 24), values={"ui.motion": True, "ui.sidebar": "off"}) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"), retry(wait_s=200.0, needs_consent=True))
         await wait_for(pilot, app, "attempt 2 of 5 · asks to wait 3 m 20 s: enter waits · n now · esc stop")
         await pilot.press("enter")

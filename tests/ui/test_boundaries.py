@@ -109,7 +109,7 @@ async def test_what_was_found_is_stepped_through_after_the_find_bar_closed() -> 
 
 
 async def test_the_screen_draws_no_lines_for_those_who_listen_to_it() -> None:
-    values: dict[str, object] = {"ui.plain": True, "ui.sidebar": "shown"}
+    values: dict[str, object] = {"ui.plain": True, "ui.sidebar": "narrow"}
     async with on_stage(*scenes.CONVERSATION, size=(120, 30), values=values) as (app, _, pilot):
         await until(pilot, lambda: "Write a message" in screen_text(app))
         drawn = set(screen_text(app)) & set("─│┊▸▾▌▰▱❯●…")

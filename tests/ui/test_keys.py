@@ -98,8 +98,8 @@ async def test_the_footer_follows_the_focus_and_is_never_cut() -> None:
         await pilot.press("escape")
         await until(pilot, lambda: ("cancel", None) in services.chat.asked)
         await pilot.resize_terminal(120, 30)
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: "* favourite  esc back" in screen_text(app).splitlines()[-1])
+        await app.ui_services.run_line("/thinking")
+        await until(pilot, lambda: "16k budget  esc back" in screen_text(app).splitlines()[-1])
 
 
 @pytest.mark.parametrize("scope", list(CommandScope))

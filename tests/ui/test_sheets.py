@@ -127,7 +127,7 @@ async def test_words_are_found_in_folded_thinking_which_opens_and_stepped_throug
         assert [part.text for part in line if part.style is not None and part.style.bgcolor == ground] == ["dishonest"]
         await pilot.press(*(["backspace"] * 9))
         await type_in(pilot, "drake")
-        await until(pilot, lambda: " of 10" in screen_text(app))
+        await until(pilot, lambda: " of 9" in screen_text(app))
         await pilot.press("enter", "n", "n", "N")
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.chat)

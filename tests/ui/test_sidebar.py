@@ -15,33 +15,57 @@ from tui.domain.cost import paid_in
 from tui.domain.events import MeterChanged, ModelChanged
 from tui.domain.thinking import ThinkingLevel
 from tui.domain.usage import Certainty, MeterReading, Part
-from tui.ui.panels.meter_lines import bill_lines, meter_lines
+from tui.ui.panels.meter_lines import bar, bill_lines, meter_lines
 from tui.ui.panels.row_list import RowList
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
 pytestmark = pytest.mark.usefixtures("no_frames")
 
 
-async def test_the_picker_marks_the_model_in_use_groups_the_rest_and_tells_why_some_cannot_be_asked() -> None:
-    async with on_stage(size=(120, 50)) as (app, _, pilot):
-        lines = [line[87:].strip() for line in screen_text(app).splitlines()]
-        listed = lines[: lines.index("THINKING")]
-        assert listed[:8] == [
-            "",
-            "MODEL",
-            "filter…",
-            "favourites",
-            "● anthropic/claude-opus-5 ★",
-            "recent",
-            "deepseek/deepseek-v4-pro",
-            "Anthropic",
+@pytest.mark.parametrize(
+    ("width", "others"),
+    [
+        (120, ["deepseek-v4-pro", "claude-haiku-4-5", "claude-sonnet-4-5", "gemini-3.8-flash", "gemini-2.5-pro"]),
+        (
+            170,
+            [
+                *("deepseek-v4-pro", "claude-haiku-4-5", "claude-sonnet-4-5", "gemini-3.8-flash", "gemini-2.5-pro"),
+                *("qwen3:8b", "thinker"),
+            ],
+        ),
+    ],
+)
+async def test_the_sidebar_lists_the_model_in_use_and_some_others_that_can_be_asked(
+    width: int, others: list[str]
+) -> None:
+    async with on_stage(size=(width, 50)) as (_app, _, _pilot):
+        rows = [line[width - 28 :].strip() for line in screen_text(_app).splitlines()]
+        listed = rows[: rows.index("THINKING")]
+        left = 9 - len(others)
+        assert listed == [
+            *("", "MODEL", "● claude-opus-5 ★", *others),
+            *("+ 1 provider: /key", f"+ {left} models: ctrl+t", "200k · $5/$25 · effort", ""),
         ]
-        assert "OpenAI · no key" in listed
+
+
+async def test_a_click_on_the_number_of_other_models_opens_the_whole_list() -> None:
+    async with on_stage(size=(120, 50)) as (app, _, pilot):
+        await pilot.click(RowList, offset=(4, 7))
+        await until(pilot, lambda: "Model and thinking" in screen_text(app))
+
+
+async def test_all_facts_follow_the_bar_of_the_whole_list() -> None:
+    async with on_stage(size=(120, 50)) as (app, _, pilot):
         await pilot.press("ctrl+t")
+        await until(pilot, lambda: "$25 per million tokens" in screen_text(app))
+        listed = [line[21:56].strip() for line in screen_text(app).splitlines()]
+        assert [row for row in listed if row in ("favourites", "recent", "Anthropic", "OpenAI · no key")] == [
+            *("favourites", "recent", "Anthropic", "OpenAI · no key")
+        ]
         await type_in(pilot, "sol")
-        await pilot.pause()
+        await until(pilot, lambda: "$16 per million tokens" in screen_text(app))
         said = screen_text(app)
-        assert "400k · $2/$16 · effort" in said
+        assert "400k tokens" in said
         assert "✗ no key: /key openai" in said
 
 
@@ -126,7 +150,7 @@ async def test_a_star_marks_a_favourite_and_takes_the_mark_away() -> None:
 
 async def test_the_mouse_takes_models_and_levels_too() -> None:
     async with on_stage(size=(120, 40)) as (_app, services, pilot):
-        await pilot.click(RowList, offset=(4, 3))
+        await pilot.click(RowList, offset=(4, 1))
         await until(pilot, lambda: services.models.chosen == ["deepseek/deepseek-v4-pro"])
         await pilot.click(ThinkingPicker, offset=(7, 0))
         await until(pilot, lambda: services.models.chosen[1:] == ["low"])
@@ -217,24 +241,33 @@ READING = MeterReading(
 
 def test_the_bar_shows_each_part_what_is_free_and_where_compression_starts() -> None:
     assert meter_lines(READING, 25).plain.splitlines() == [
-        "▰▰▰▰▰▰▰▰▰▰▱▱▱▱▱▱┊▱▱▱ 50 %",
+        "██████████      ┊ ░░ 50 %",
         "50k sent of 100k",
         "60k stored",
         "▪ system+tools        25k",
-        "▪ you                   0",
-        "▪ answers               0",
-        "▪ tool results          0",
         "▪ thinking sent       25k",
         "  thinking not sent   10k",
-        "  reserved              0",
         "┊ compress at         80k",
     ]
 
 
-def test_no_line_comes_or_goes_while_the_context_fills() -> None:
-    empty = replace(READING, effective=0, parts={})
-    full = replace(READING, parts=dict.fromkeys(set(Part) - {Part.PROJECT}, 7_000))
-    assert len(meter_lines(empty, 25).plain.splitlines()) == len(meter_lines(full, 25).plain.splitlines())
+@pytest.mark.parametrize(
+    ("effective", "drawn"),
+    [(0, "    "), (1, "▏   "), (6_250, "▎   "), (25_000, "█   "), (34_375, "█▍  "), (99_999, "████")],
+)
+def test_the_bar_is_filled_by_eighths_of_a_cell(effective: int, drawn: str) -> None:
+    reading = replace(READING, effective=effective, trigger=None, reserved=0, parts={Part.USER: effective})
+    shown = bar(reading, 4).plain
+    assert shown == drawn
+
+
+def test_parts_without_tokens_have_no_line() -> None:
+    assert meter_lines(replace(READING, effective=0, raw=0, parts={}), 25).plain.splitlines() == [
+        "                ┊ ░░  0 %",
+        "0 sent of 100k",
+        "┊ compress at         80k",
+    ]
+    full = replace(READING, parts=dict.fromkeys(set(Part), 7_000))
     assert "▪ you + draft         14k" in meter_lines(full, 25).plain
 
 
@@ -266,8 +299,7 @@ def test_unknown_prices_are_said_and_known_ones_summed() -> None:
         "thinking               unknown",
     ]
     assert bill_lines(0, (), 30).plain.splitlines() == [
-        "0 turns          nothing spent",
-        "thinking                     –",
+        "nothing spent",
     ]
 
 

@@ -162,8 +162,8 @@ class Ui(Section):
     """Whether animations are shown."""
     plain: bool = False
     """Output for screen readers: no box drawing, nothing repainted in place."""
-    sidebar: Literal["auto", "shown", "hidden"] = "auto"
-    """Whether the sidebar is shown; auto shows it from 100 columns."""
+    sidebar: Literal["auto", "wide", "narrow", "off"] = "auto"
+    """The sidebar with models, thinking and meter; auto shows a narrow one from 110 columns."""
     thinking: Literal["folded", "peek", "full"] = "folded"
     """How finished thinking is shown at first."""
     bell: Literal["off", "bell", "notify"] = "bell"

@@ -105,7 +105,7 @@ LONGEST_TOAST = 1_000
 class PonderApp(HookedApp[int]):
     """The Textual application of ``ponder``."""
 
-    CSS_PATH: ClassVar = ["styles/chat.tcss", "styles/sidebar.tcss"]
+    CSS_PATH: ClassVar = ["styles/chat.tcss", "styles/sidebar.tcss", "styles/toasts.tcss"]
     ENABLE_COMMAND_PALETTE = False
     TITLE = "ponder"
 

@@ -318,7 +318,7 @@ class ScreenParts:
         chat.sidebar_setting = "auto"
         chat.place_sidebar(chat.size.width)
         if chat.sidebar.display != shown:
-            chat.sidebar_setting = "shown" if shown else "hidden"
+            chat.sidebar_setting = "narrow" if shown else "off"
             chat.place_sidebar(chat.size.width)
         return chat.sidebar_setting
 

@@ -77,7 +77,7 @@ async def follow(
             on_batch([stamped.event for stamped in fresh])
 
 
-WIDE = 100
+WIDE = 110
 """Columns from which the sidebar is shown beside the conversation."""
 PANELS_AFTER_S = 0.05
 """Delay before the sidebar's panels are made, so that the first screen and first keys come first."""
@@ -362,8 +362,9 @@ class ChatScreen(Screen[None]):
     def place_sidebar(self, width: int) -> None:
         """Show the sidebar if enabled and it fits; screen readers read by row, so plain mode has no second column."""
         roomy = width >= WIDE and not self.has_class("-plain")
-        shown = self.sidebar_setting == "shown" or (self.sidebar_setting == "auto" and roomy)
+        shown = self.sidebar_setting in ("wide", "narrow") or (self.sidebar_setting == "auto" and roomy)
         self.sidebar.display = shown and width >= 60
+        self.sidebar.set_class(self.sidebar_setting == "wide", "-wide")
         self.set_class(self.sidebar.display, "-with-sidebar")  # toasts stand beside it
         if self.sidebar.display and self._has_opened:
             self.sidebar.create_panels()

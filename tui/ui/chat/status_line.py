@@ -230,7 +230,8 @@ class TitleBar(Static):
         shown = f"{mark}{title}{gap}{right}"
         if shown != self._shown:
             self._shown = shown
-            words = Content.styled("ponder  ", "bold $primary") + Content.styled(mark, "bold $warning") + Content(title)
+            words = Content.styled("ponder · ", "$muted-text") + Content.styled(mark, "bold $warning")
+            words = words + Content.styled(title, "$foreground")
             self.update(words + Content.styled(gap + right, "bold $foreground"))
 
 
@@ -334,7 +335,7 @@ TRANSCRIPT_KEYS = (
     *(("/", "find"), ("?", "help")),
 )
 
-SIDEBAR_KEYS = (("↑↓", "move"), ("enter", "select"), ("tab", "thinking"), ("16k", "budget"), ("*", "favourite"))
+SIDEBAR_KEYS = (("←→", "level"), ("enter", "select"), ("16k", "budget"))
 
 
 class KeyLine(Static):

@@ -96,12 +96,8 @@ def _find(app: PonderApp, argument: str) -> None:
 
 
 def _models(app: PonderApp, *, thinking: bool) -> None:
-    sidebar = app.chat.sidebar
-    if sidebar.display:
-        if thinking:
-            sidebar.thinking.focus()
-        else:
-            sidebar.picker.focus_filter()
+    if thinking and app.chat.sidebar.display:
+        app.chat.sidebar.thinking.focus()
         return
     from tui.ui.dialogs.model_sheet import ModelSheet
 

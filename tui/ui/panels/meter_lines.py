@@ -27,23 +27,19 @@ GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
     ("thinking sent", (Part.THINKING_SENT,), "meter-thinking"),
 )
 """Parts that are sent, in the order of the bar, with the theme variable of their cells."""
-NOT_ALWAYS = "project files"
-"""The one line that only some conversations have, from beginning to end."""
-
 BEHIND: Sequence[tuple[str, Part]] = (("thinking not sent", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
 """Parts that are not sent: omitted thinking, and room reserved for the answer."""
 
 
 def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
-    """Label, tokens and colour of every part: always the same lines, so that nothing moves while they grow."""
+    """Label, tokens and colour of every part that has any."""
     rows = []
     for text, parts, colour in GROUPS:
-        if text == NOT_ALWAYS and Part.PROJECT not in reading.parts:
-            continue
         drafting = Part.DRAFT in parts and reading.parts.get(Part.DRAFT, 0)
         count = sum(reading.parts.get(part, 0) for part in parts)
         rows.append((f"{text} + draft" if drafting else text, count, colour))
-    return [*rows, *((text, reading.parts.get(part, 0), "") for text, part in BEHIND)]
+    rows.extend((text, reading.parts.get(part, 0), "") for text, part in BEHIND)
+    return [row for row in rows if row[1]]
 
 
 def certainty_label(reading: MeterReading) -> str:
@@ -51,24 +47,32 @@ def certainty_label(reading: MeterReading) -> str:
     return "reported" if reading.certainty is Certainty.REPORTED else "≈ estimated"
 
 
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+"""Blocks that fill none to eight eighths of a cell."""
+
+
 def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
-    """A known context window as cells: each part in its colour, the free rest, and where compression starts."""
-    full, free, mark = ("#", "-", "|") if plain else ("▰", "▱", "┊")
+    """A known context window: each part in its colour, the free rest, where compression starts, and the reserve."""
     whole = max(1, reading.limit or 0)
-    trigger = round(reading.trigger / whole * width) if reading.trigger and reading.limit else None
+    filled = min(float(width), max(1 / 8 if reading.effective else 0.0, reading.effective / whole * width))
+    full = int(filled)
     cells: list[tuple[str, str]] = []
     sent = [(count, colour) for _, count, colour in part_counts(reading) if colour]
     total = max(sum(count for count, _ in sent), 1)
-    filled = min(width, max(1 if reading.effective else 0, round(reading.effective / whole * width)))
-    used = 0
+    colour, used = "$meter-fill", 0
     for weight, colour in sent:
         used += weight
-        upto = min(filled, round(used / total * filled))
-        cells.extend([(full, f"${colour}")] * (upto - len(cells)))
-    cells.extend([(full, "$meter-fill")] * (filled - len(cells)))
-    cells.extend([(free, "$meter-free")] * (width - len(cells)))
-    if trigger is not None and 0 <= trigger < width:
-        cells[trigger] = (mark, "$warning")
+        upto = min(full, round(used / total * full))
+        cells.extend([("#" if plain else EIGHTHS[-1], colour := f"${colour}")] * (upto - len(cells)))
+    cells.extend([("#" if plain else EIGHTHS[-1], "$meter-fill")] * (full - len(cells)))
+    if full < width and not plain and (rest := EIGHTHS[round((filled - full) * 8)]) != " ":
+        cells.append((rest, f"{cells[-1][1] if cells else colour} on $meter-free"))
+    reserved = width - round(reading.reserved / whole * width) if reading.reserved else width
+    for at in range(len(cells), width):
+        free = ("=" if plain else "░") if at >= reserved else "-" if plain else " "
+        cells.append((free, "$muted-text on $meter-free"))
+    if reading.trigger and reading.limit and (at := round(reading.trigger / whole * width)) < width:
+        cells[at] = ("|" if plain else "┊", "$warning" if at < full else "$warning on $meter-free")
     line = Content("")
     start = 0
     for index in range(1, len(cells) + 1):
@@ -89,13 +93,13 @@ def meter_lines(
         lines.append(bar(reading, room, plain=plain) + Content.styled(f" {percent}", "bold $foreground"))
         near = reading.trigger is not None and reading.effective >= reading.trigger
         style = "bold $warning" if near else "bold $foreground"
-        sent = Content.styled(f"{tokens(reading.effective)} sent", style)
-        lines.append(sent + Content.styled(f" of {tokens(reading.limit)}", "$muted-text"))
+        sent = Content.styled(tokens(reading.effective), style)
+        lines.append(sent + Content.styled(f" sent of {tokens(reading.limit)}", "$muted-text"))
     else:
         lines.append(Content.styled(f"{tokens(reading.effective)} sent, window unknown", "$foreground"))
     if cached is not None:
         lines.append(Content.styled(cache_text(cached), "$muted-text"))
-    if cached is None or not low:
+    if reading.raw != reading.effective and (cached is None or not low):
         lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$muted-text"))
     lines.extend(part_lines(reading, width, plain=plain))
     if reading.trigger is not None:
@@ -105,14 +109,13 @@ def meter_lines(
 
 
 def part_lines(reading: MeterReading, width: int, *, plain: bool = False) -> list[Content]:
-    """A line per part, in its colour of the bar; empty parts are muted."""
-    dot = "#" if plain else "▪"
+    """A line per part, in its colour of the bar."""
+    dot, behind = ("#", "=") if plain else ("▪", "░")
     lines = []
     for text, weight, colour in part_counts(reading):
-        shown = f"${colour}" if weight else "$meter-free"
-        mark = Content.styled(f"{dot} ", shown) if colour else Content("  ")
-        value = "$foreground" if weight else "$muted-text"
-        lines.append(mark + _pair(text, tokens(weight), width - 2, value))
+        is_reserve = text == BEHIND[-1][0]
+        mark = Content.styled(f"{dot if colour else behind if is_reserve else ' '} ", f"${colour or 'muted-text'}")
+        lines.append(mark + _pair(text, tokens(weight), width - 2, "$foreground" if colour else "$muted-text"))
     return lines
 
 
@@ -128,6 +131,8 @@ def bill_lines(turns: int, paid: Sequence[Paid], width: int, *, saved: float | N
     ``saved`` is what prompt caches saved, if known.
     """
     bill = bill_of(paid)
+    if not turns and not paid:
+        return Content.styled("nothing spent", "$muted-text")
     lines = [_pair(count(turns, "turn"), bill.cost.words or "nothing spent", width)]
     models = [row for row in bill.models if not row.for_summaries]
     shown = [(row.name.partition("/")[2], row.cost) for row in models] if len(models) > 1 else []
@@ -136,7 +141,8 @@ def bill_lines(turns: int, paid: Sequence[Paid], width: int, *, saved: float | N
         shown.append(("summaries", cost_of(summaries)))
     for text, cost in shown:
         lines.append(_pair(one_line(text, width - len(cost.amount) - 1), cost.amount, width))
-    lines.append(_pair("thinking", thinking_share_text(models), width))
+    if (share_text := thinking_share_text(models)) != "–":
+        lines.append(_pair("thinking", share_text, width))
     if searches := sum(row.searches or 0 for row in bill.models):
         lines.append(_pair("web searches", f"{searches:,}", width))
     if saved is not None:

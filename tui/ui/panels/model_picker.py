@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from textual import events, on, work
@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
 from tui.domain.errors import PonderError
-from tui.domain.format_numbers import tokens
+from tui.domain.format_numbers import count, noun, tokens
 from tui.domain.fuzzy import best
 from tui.domain.listing import ModelInfo
 from tui.domain.printable import one_line
@@ -45,6 +45,28 @@ def model_rows(models: Sequence[ModelInfo], query: str, current: ModelSpec, widt
     for title, group, full in _groups(models):
         rows.append(Row("", Content.styled(one_line(title, width), "$muted-text")))
         rows.extend(_row(model, current, width, full=full) for model in group)
+    return rows
+
+
+ALL = "all"
+"""The key of the row that opens the list of all models."""
+FEW = 5
+MORE = 14
+"""Other models than the one in use in the sidebar, on a screen of usual width and on a wide one."""
+
+
+def few_rows(models: Sequence[ModelInfo], current: ModelSpec, width: int, most: int) -> list[Row]:
+    """The model in use, some that the user is likely to want, and where the others are."""
+    here = [model for model in models if same_model(model.spec, current)]
+    usable = [model for model in models if model.available and not same_model(model.spec, current)]
+    shown = [*here[:1], *usable[:most]]
+    rows = [_row(replace(model, note=""), current, width, full=False) for model in shown]
+    without = {model.provider for model in models if not model.available and model.reason.startswith("no key")}
+    if without:
+        rows.append(Row("", Content.styled(f"  + {count(len(without), 'provider')}: /key", "$muted-text")))
+    if len(shown) < len(models):
+        others = len(models) - len(shown)
+        rows.append(Row(ALL, Content.styled(f"  + {count(others, 'model')}: ctrl+t", "$muted-text")))
     return rows
 
 
@@ -97,6 +119,34 @@ def facts_of(model: ModelInfo) -> tuple[str, str]:
     return facts, f"! {model.note}" if model.note and model.note != "demo" else ""
 
 
+def page_of(model: ModelInfo, service: ModelService) -> Content:
+    """All facts about a model, one in a row."""
+    into, out = model.price
+    rows = [
+        ("provider", model.provider),
+        ("window", f"{tokens(model.window)} {noun(model.window, 'token')}" if model.window else "unknown"),
+        ("input", "unknown" if into is None else f"${into:g} per million tokens" if into else "free"),
+        ("output", "unknown" if out is None else f"${out:g} per million tokens" if out else "free"),
+        ("thinking", model.thinking),
+    ]
+    if model.note:
+        rows.append(("note", model.note))
+    page = Content.styled(one_line(model_title(model.spec.model), 60), "bold $foreground")
+    page = page + Content.styled(" ★" if model.favourite else "", "$warning")
+    for label, value in rows:
+        shown = Content.styled(one_line(value, LONGEST_FACT), "$foreground")
+        page = page + Content.styled(f"\n{label.ljust(10)}", "$muted-text") + shown
+    if not model.available:
+        return page + Content.styled(f"\n✗ {one_line(model.reason or 'not available', LONGEST_FACT)}", "$error")
+    switching = service.cost_of_model(model.spec, brief=True)
+    return page + Content.styled(f"\n{switching}" if switching else "", "$muted-text")
+
+
+LONGEST_FACT = 60
+
+
+WIDE = 160
+"""Columns of the screen from which the sidebar lists more models."""
 WHOLE_COST = 42
 """Columns that the whole sentence on the prompt cache takes."""
 FILL_AFTER_S = 0.15
@@ -115,6 +165,10 @@ class ModelPicker(Vertical):
         message: str
 
     @dataclass
+    class AllWanted(Message):
+        """The user wants to see all models."""
+
+    @dataclass
     class Failed(Message):
         """The choice failed."""
 
@@ -127,28 +181,30 @@ class ModelPicker(Vertical):
         provider: str
         model: str
 
-    def __init__(self, service: ModelService, spec: ModelSpec, *, later: bool = False) -> None:
-        """With ``later`` the list is filled after the screen is shown: it reads the files of all makers."""
-        super().__init__(classes="model-picker")
+    def __init__(self, service: ModelService, spec: ModelSpec, *, few: bool = False) -> None:
+        """``few`` shows a short list, and fills it after the screen is shown: it reads the files of all makers."""
+        super().__init__(classes="model-picker -few" if few else "model-picker")
         self.filled = False
         """Whether the models were requested yet."""
-        self._later = later
+        self._few = few
         self._service = service
         self._spec = spec
         self._models: dict[str, ModelInfo] = {}
         self._field = Field("filter…", handed_on=STEPS | {"asterisk"}, id="model-filter")
         self._list = RowList(id="model-list", can_focus=False)
         self._facts = Static("", markup=False, id="model-facts")
+        self._page: Static | None = None
 
     def compose(self) -> ComposeResult:
         """Filter, list, facts."""
-        yield self._field
+        if not self._few:
+            yield self._field
         yield self._list
         yield self._facts
 
     def on_mount(self) -> None:
         """Fill the list now or later."""
-        if self._later:
+        if self._few:
             self.set_timer(FILL_AFTER_S, self._fill)
         else:
             self._fill()
@@ -161,6 +217,11 @@ class ModelPicker(Vertical):
         """Cut names to the width."""
         if self.filled:
             self._draw_rows()
+
+    def facts_page(self) -> Static:
+        """A widget with all facts of the selected model, for a sheet with room beside the list."""
+        self._page = Static("", markup=False, classes="model-page")
+        return self._page
 
     def focus_filter(self) -> None:
         self._field.focus()
@@ -182,16 +243,22 @@ class ModelPicker(Vertical):
     def _draw_rows(self, at: str | None = None) -> None:
         models = list(self._models.values())
         width = max(10, self._list.size.width - 2)
-        self._list.show_rows(model_rows(models, self._field.value, self._spec, width), at=at)
+        if self._few:
+            most = MORE if self.app.size.width >= WIDE else FEW
+            self._list.show_rows(few_rows(models, self._spec, width, most), at=key_of(self._spec))
+        else:
+            self._list.show_rows(model_rows(models, self._field.value, self._spec, width), at=at)
         self._show_facts()
 
     def _show_facts(self) -> None:
-        model = self._models.get(self._list.chosen or "")
+        model = self._models.get(key_of(self._spec) if self._few else self._list.chosen or "")
+        if self._page is not None:
+            self._page.update(page_of(model, self._service) if model is not None else "")
         if model is None:
             none = "nothing fits" if self._models else "no models"
             self._facts.update(Content.styled(f"{none}\n", "$muted-text"))
             return
-        width = max(12, self.size.width - 2)
+        width = max(12, self._facts.size.width or self.size.width - 2)
         facts, trouble = (one_line(line, width) for line in facts_of(model))
         style = "$error" if not model.available else "$warning"
         if not trouble and not same_model(model.spec, self._spec):
@@ -219,7 +286,11 @@ class ModelPicker(Vertical):
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self._pick(self._list.row_key(event.option_index))
+        key = self._list.row_key(event.option_index)
+        if key == ALL:
+            self.post_message(self.AllWanted())
+        else:
+            self._pick(key)
 
     @on(Field.Pressed)
     def _pressed(self, event: Field.Pressed) -> None:

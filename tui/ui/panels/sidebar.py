@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from tui.commands.registry import View
 from tui.domain.cost import Paid
 from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
@@ -20,6 +21,7 @@ from tui.ui.chat.status_line import cache_text
 from tui.ui.panels.meter_lines import bill_lines, certainty_label, meter_lines
 from tui.ui.panels.model_picker import ModelPicker
 from tui.ui.panels.thinking_picker import ThinkingPicker
+from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 def heading(text: str) -> Content:
     """A panel's title."""
-    return Content.styled(text, "bold $primary")
+    return Content.styled(text, "bold $muted-text")
 
 
 class MeterView(Vertical):
@@ -109,10 +111,10 @@ class MeterView(Vertical):
 class Panels(VerticalScroll, can_focus=False):
     """Model, thinking, context and session below each other."""
 
-    def __init__(self, services: AppServices, view: SessionView, *, id: str | None = None, later: bool = False) -> None:  # noqa: A002
+    def __init__(self, services: AppServices, view: SessionView, *, id: str | None = None, few: bool = False) -> None:  # noqa: A002
         super().__init__(id=id, classes="panels")
         self._paid: SessionView | None = None
-        self.picker = ModelPicker(services.models, view.spec, later=later)
+        self.picker = ModelPicker(services.models, view.spec, few=few)
         self.thinking = ThinkingPicker(services.models, view.spec, view.plan)
         self.meter = MeterView(lambda: bool(services.settings.layers().value("ui.plain")), services.cache.savings)
 
@@ -169,7 +171,7 @@ class Panels(VerticalScroll, can_focus=False):
 
 
 class WidePanels(Panels):
-    """The panels in two columns: models left, what depends on the model right."""
+    """The panels in two columns: models left, what is known of the selected one and what depends on it right."""
 
     def compose(self) -> ComposeResult:
         """Two columns."""
@@ -178,6 +180,7 @@ class WidePanels(Panels):
                 yield Static(heading("MODEL"), markup=False, classes="panel-title")
                 yield self.picker
             with VerticalScroll(classes="second", can_focus=False):
+                yield self.picker.facts_page()
                 yield Static(heading("THINKING"), markup=False, classes="panel-title")
                 yield self.thinking
                 yield self.meter
@@ -187,11 +190,15 @@ class SidePanels(Panels):
     """The sidebar's panels: a choice shows a toast and focuses the composer."""
 
     def __init__(self, services: AppServices, view: SessionView) -> None:
-        super().__init__(services, view, later=True)
+        super().__init__(services, view, few=True)
 
     @property
     def _ponder(self) -> PonderApp:
         return cast("PonderApp", self.app)
+
+    @on(ModelPicker.AllWanted)
+    def _show_all(self) -> None:
+        start_work(self._ponder, lambda: self._ponder.show_view(View.MODELS, ""))
 
     @on(ModelPicker.Picked)
     @on(ThinkingPicker.Picked)
