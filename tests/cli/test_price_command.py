@@ -101,3 +101,28 @@ def test_a_table_that_is_old_says_so(tmp_path: Path) -> None:
 def test_wrong_arguments_are_refused(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
     done = price(tmp_path, *arguments)
     assert (done.returncode, sentence in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("model", "searches", "usd"),
+    [("claude-opus-5", (3, 10_000), 0.08), ("google/gemini-2.5-pro", (1, 35_000), 0.0475)],
+)
+def test_web_searches_are_a_line_of_their_own(
+    tmp_path: Path, model: str, searches: tuple[int, float], usd: float
+) -> None:
+    asked = ("--input", "10k", "--searches", "3", "--at", "2026-11-19", "--json")
+    found = json.loads(price(tmp_path, model, *asked).stdout)
+    line = found["lines"][-1]
+    assert (line["what"], line["tokens"], line["per_million"]) == ("web searches", *searches)
+    assert found["usd"] == pytest.approx(usd)
+
+
+def test_the_prices_of_a_model_include_its_search(tmp_path: Path) -> None:
+    listed = price(tmp_path, "openai/gpt-6.1-sol").stdout
+    assert "  web searches    $10 per thousand searches\n" in listed
+    assert "web searches" not in price(tmp_path, "deepseek/deepseek-v4-pro").stdout
+
+
+def test_searches_without_a_known_price_make_the_cost_unknown(tmp_path: Path) -> None:
+    found = json.loads(price(tmp_path, "deepseek/deepseek-v4-pro", "--input", "1k", "--searches", "1", "--json").stdout)
+    assert (found["usd"], found["lines"]) == (None, [])

@@ -13,6 +13,7 @@ from tui.catalog.facts import ModelFacts
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.prices import (
     KINDS,
+    MILLION,
     OLD_AFTER_DAYS,
     CostLine,
     Price,
@@ -22,6 +23,7 @@ from tui.catalog.prices import (
     table_age_days,
     table_facts,
 )
+from tui.catalog.web_search import SearchWay, search_way
 from tui.cli.user_catalog import print_problem, user_catalog
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.format_numbers import count
@@ -29,6 +31,8 @@ from tui.domain.printable import json_escaped
 from tui.domain.thinking import parse_number
 from tui.domain.usage import Usage
 
+SEARCHES = "searches"
+"""The kind of a line that counts web searches instead of tokens."""
 NAMES: Mapping[str, str] = {
     "input": "input",
     "cache_read": "cache read",
@@ -36,6 +40,7 @@ NAMES: Mapping[str, str] = {
     "cache_write_1h": "cache write 1h",
     "output": "output",
     "thinking": "thinking",
+    SEARCHES: "web searches",
 }
 
 
@@ -55,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at", metavar="DATE", help="a date or time in ISO format, in UTC if it has no offset (default: now)"
     )
+    parser.add_argument("--searches", type=_tokens, metavar="N", help="web searches that the provider runs")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
@@ -71,13 +77,14 @@ def run(args: argparse.Namespace) -> int:
         print_problem(problem)
         return 2
     facts = mine.catalog.find(spec.provider, spec.model)
-    price = price_of(facts)
-    lines, total = _lines(usage, price, when)
+    price, way = price_of(facts), search_way(mine.catalog.provider(spec.provider), facts)
+    lines, total = _lines(usage, price, way, when)
     notes = _notes(facts, price, when)
     if args.json:
         print(json_escaped(json.dumps(_as_object(facts, lines, total, notes), ensure_ascii=False)))
     else:
-        print(_as_text(facts, price, lines, total, notes, when))
+        prices = _prices(price, way, when) if total is None else []
+        print(_as_text(facts, prices, lines, total, notes))
     return 0
 
 
@@ -101,7 +108,7 @@ def _moment(text: str | None) -> datetime:
 def _usage(args: argparse.Namespace) -> Usage | None:
     """The usage of the arguments; None if none was given."""
     cached = args.cache_read + args.cache_write
-    if args.input is None and args.output is None and not cached:
+    if args.input is None and args.output is None and not cached and args.searches is None:
         return None
     total = cached if args.input is None else args.input
     if cached > total:
@@ -113,14 +120,33 @@ def _usage(args: argparse.Namespace) -> Usage | None:
         cache_write=args.cache_write,
         cache_write_1h=args.cache_write if args.ttl == "1h" else 0,
         output=args.output or 0,
+        searches=args.searches,
     )
 
 
-def _lines(usage: Usage | None, price: Price | None, when: datetime) -> tuple[Sequence[CostLine], float | None]:
+def _lines(
+    usage: Usage | None, price: Price | None, way: SearchWay | None, when: datetime
+) -> tuple[Sequence[CostLine], float | None]:
     if usage is None or price is None:
         return (), None
-    details = cost_details(usage, price, when)
-    return ((), None) if details is None else (details.lines, details.dollars)
+    details, fee = cost_details(usage, price, when), way.fee(usage) if way is not None else None
+    if details is None or (fee is None and usage.searches):
+        return (), None
+    if not fee or not usage.searches:
+        return details.lines, details.dollars
+    charged = 1 if way is not None and way.per_request else usage.searches
+    searches = CostLine(kind=SEARCHES, tokens=charged, per_million=fee / charged * MILLION, dollars=fee)
+    return (*details.lines, searches), details.dollars + fee
+
+
+def _prices(price: Price | None, way: SearchWay | None, when: datetime) -> list[str]:
+    """The prices of a model, for a question without a usage."""
+    rates = price.at(when) if price is not None else {}
+    shown = [f"  {NAMES[kind]:15} {_rate(rates[kind])}" for kind in KINDS if kind in rates]
+    if way is not None and way.per_thousand is not None:
+        unit = "answers with searches" if way.per_request else "searches"
+        shown.append(f"  {NAMES[SEARCHES]:15} ${way.per_thousand:g} per thousand {unit}")
+    return shown
 
 
 def _notes(facts: ModelFacts, price: Price | None, when: datetime) -> list[str]:
@@ -159,18 +185,15 @@ def _as_object(
 
 def _as_text(
     facts: ModelFacts,
-    price: Price | None,
+    prices: Sequence[str],
     lines: Sequence[CostLine],
     total: float | None,
     notes: list[str],
-    when: datetime,
 ) -> str:
-    shown = [f"{facts.provider}/{facts.id}"]
-    if total is None and price is not None:
-        rates = price.at(when)
-        shown += [f"  {NAMES[kind]:15} {_rate(rates[kind])}" for kind in KINDS if kind in rates]
+    shown = [f"{facts.provider}/{facts.id}", *prices]
     for line in lines:
-        counted = f"{line.tokens:>12,} x ${line.per_million:g} / 1M"
+        rate = f"${line.per_million / 1_000:g} / 1k" if line.kind == SEARCHES else f"${line.per_million:g} / 1M"
+        counted = f"{line.tokens:>12,} x {rate}"
         shown.append(f"  {NAMES[line.kind]:15} {counted} = {_dollars(line.dollars)}")
 
     if total is not None:
