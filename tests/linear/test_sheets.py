@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.linear.stage import Keyboard, lines
 
 
@@ -125,6 +127,18 @@ async def test_sessions_are_found_opened_and_managed(tmp_path: Path) -> None:
         await s.choose("Hello", "leave: ")
         said = await s.choose("fork it")
         assert "This is the fork." in said
+
+
+async def test_a_session_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with lines(tmp_path, stored_in="file") as s:
+        await s.ask("context")
+        await s.ask("/sessions", "leave: ")
+        await s.choose("context", "leave: ")
+        await s.choose("export it", "leave: ")
+        said = await s.choose("Markdown, with thinking")
+        assert said == [f"Written to {tmp_path / 'context.md'}."]
+        assert "The size of the next request" in (tmp_path / "context.md").read_text()
 
 
 async def test_answers_are_compared_and_branches_opened(tmp_path: Path) -> None:

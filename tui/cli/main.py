@@ -361,13 +361,8 @@ def run(args: argparse.Namespace) -> int:
     from tui.app.launch_options import LaunchOptions
     from tui.domain.errors import PonderError, StoreError
 
-    alone = [] if args.prompt is not None else [option for option, name in WITH_A_PROMPT.items() if getattr(args, name)]
-    if alone:
-        print(f"ponder: `{alone[0]}` needs `-p TEXT`, which answers without a screen.", file=sys.stderr)
-        return EXIT_USAGE
-
-    if args.no_save and (args.go_on or args.resume is not None or args.session is not None):
-        print("ponder: `--no-save` begins a new conversation, so it cannot continue a stored one.", file=sys.stderr)
+    if contradiction := _contradiction(args):
+        print(f"ponder: {contradiction}", file=sys.stderr)
         return EXIT_USAGE
 
     try:
@@ -392,6 +387,18 @@ def run(args: argparse.Namespace) -> int:
         return _told(problem, 1)
     except PonderError as problem:
         return _told(problem, EXIT_USAGE)
+
+
+def _contradiction(args: argparse.Namespace) -> str:
+    """Which options do not go together; "" if all do."""
+    alone = [] if args.prompt is not None else [option for option, name in WITH_A_PROMPT.items() if getattr(args, name)]
+    if alone:
+        return f"`{alone[0]}` needs `-p TEXT`, which answers without a screen."
+    if args.linear and args.prompt is not None:
+        return "`--linear` is for conversations, and `-p` answers once: choose one of them."
+    if args.no_save and (args.go_on or args.resume is not None or args.session is not None):
+        return "`--no-save` begins a new conversation, so it cannot continue a stored one."
+    return ""
 
 
 def _run_interactive(options: LaunchOptions, args: argparse.Namespace) -> int:

@@ -73,13 +73,17 @@ class ScreenParts:
             self._app.say_draft()
 
     def attach(self, path: str) -> None:
-        """Attach a file, or the files of a folder or pattern, to the next prompt."""
+        """Attach a file, the files of a folder or pattern, or a resource of an MCP server, to the next prompt."""
+        services, name = self._app.services, path.removeprefix("@")
 
         async def read() -> None:
-            found = await asyncio.to_thread(self._app.services.drafts.read_attachments, path)
-            for name, block in found:
-                self._app.composing.attach(name, block)
-            names = ", ".join(one_line(name, 60) for name in self._app.composing.attached)
+            if services.servers.is_resource(name):
+                found = await services.servers.resource(name)
+            else:
+                found = await asyncio.to_thread(services.drafts.read_attachments, path)
+            for title, block in found:
+                self._app.composing.attach(title, block)
+            names = ", ".join(one_line(title, 60) for title in self._app.composing.attached)
             self._app.conversation.say(f"Attached to the next prompt: {names}.")
 
         self._app.work.add(read)

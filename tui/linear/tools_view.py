@@ -44,4 +44,5 @@ async def switch_tools(app: LinearApp) -> None:
             return
         row = next(row for row in rows if row.name == name)
         cost = await service.enable_tool(name, enabled=not row.enabled)
-        app.conversation.say(f"{name} is {'off' if row.enabled else 'on'}. {cost}".strip())
+        note = "" if row.enabled else service.note_on(name)
+        app.conversation.say(f"{name} is {'off' if row.enabled else 'on'}. {cost}".strip(), advice=note)
