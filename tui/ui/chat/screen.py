@@ -130,6 +130,7 @@ class ChatScreen(Screen[None]):
         self.when_shown: Callable[[], None] | None = None
         """Called once the session being opened is drawn."""
         self._has_opened = False
+        self._subscription: Subscription[Stamped] | None = None
         self._cache_timer: Timer | None = None
         self._cache_changes_at = inf
         """Unix time when the state of the prompt cache is shown differently."""
@@ -189,27 +190,33 @@ class ChatScreen(Screen[None]):
 
     # The session
 
-    @work(exclusive=True, group="follow")
-    async def open(self) -> None:
-        """Attach to the open session, draw it, and follow it."""
+    def open(self) -> None:
+        """Draw the open session and follow it. Keys that are pressed from now on are for it."""
         view, subscription = self._services.chat.attach()
+        if self._subscription is not None:
+            self._subscription.close()  # its worker may not even have begun
+        self._subscription = subscription
+        if self._state is not None:
+            self._edited[self._state.now.session] = self.edit_mode.turn
+            self._read[self._state.now.session] = reading_place(self.transcript.column)
+        left = self._state.now.session if self._state is not None else ""
+        if left and left != view.session:
+            self._ui_services.shell.stop()  # its output belongs to the draft that is left
+        self._draft.enter(view)
+        self._show(view)
+        self._branch_marks.read()
+        if (edited := self._edited.pop(view.session, None)) is not None and self.composer.text:
+            self.edit_mode.begin(edited)
+        shown, self.when_shown = self.when_shown, None
+        if shown is not None:
+            shown()
+        elif left != view.session:
+            self.call_after_refresh(self._read_on, view.session)
+        self._follow(view, subscription)
+
+    @work(exclusive=True, group="follow")
+    async def _follow(self, view: SessionView, subscription: Subscription[Stamped]) -> None:
         try:
-            if self._state is not None:
-                self._edited[self._state.now.session] = self.edit_mode.turn
-                self._read[self._state.now.session] = reading_place(self.transcript.column)
-            left = self._state.now.session if self._state is not None else ""
-            if left and left != view.session:
-                self._ui_services.shell.stop()  # its output belongs to the draft that is left
-            self._draft.enter(view)
-            self._show(view)
-            self._branch_marks.read()
-            if (edited := self._edited.pop(view.session, None)) is not None and self.composer.text:
-                self.edit_mode.begin(edited)
-            shown, self.when_shown = self.when_shown, None
-            if shown is not None:
-                shown()
-            elif left != view.session:
-                self.call_after_refresh(self._read_on, view.session)
             await follow(subscription, view.seq, self._take, self._drawn)
         finally:
             subscription.close()

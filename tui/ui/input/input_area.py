@@ -176,7 +176,9 @@ class InputArea(Vertical):
         if is_command(text.strip()):
             composer.take()
             self._draft.keep()  # a command that ends the program is not the draft of the next start
-            if not await self._ui_services.run_line(text.strip()) and not composer.text:
+            with self._draft.typing_ahead():
+                is_valid = await self._ui_services.run_line(text.strip())
+            if not is_valid and not composer.text:
                 composer.put(text)  # for the user to correct
             return
         blocks = composer.chips.blocks(text)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tui.engine.state import SessionView
@@ -37,8 +38,18 @@ class SessionDraft:
         self._private = False
         self._past_of_others: PromptHistory | None = None
         """The prompts of private sessions while a stored one is shown, and the other way round."""
+        self._typing_ahead = False
         self._left: set[str] = set()
         """Sessions that the user has left in this window: their draft comes back without a message."""
+
+    @contextmanager
+    def typing_ahead(self) -> Iterator[None]:
+        """Meanwhile the composer, which is empty now, has what is typed for the session that may be opened."""
+        self._typing_ahead = True
+        try:
+            yield
+        finally:
+            self._typing_ahead = False
 
     def keep(self) -> None:
         """Store the changed draft."""
@@ -53,6 +64,10 @@ class SessionDraft:
         """
         if view.session == self._session:
             return
+        ahead = ""
+        if self._typing_ahead:
+            ahead = self._composer.text
+            self._composer.load_text("")
         before, private = self._private, self._service.is_private(view.session)
         carried = bool(self._session) and not is_begun(self._current_view()) and not is_begun(view)
         if before and not private:
@@ -68,7 +83,9 @@ class SessionDraft:
         self._session = view.session
         kept = self._service.kept_draft(view.session)
         if kept or not carried:
-            self._composer.put(self._composer.chips.recalled(kept))
+            self._composer.put(self._composer.chips.recalled(kept) + ahead)
+        elif ahead:
+            self._composer.put(ahead)
         if kept and view.session not in self._left:
             self._ui_services.say("Draft restored.")
 
