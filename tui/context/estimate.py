@@ -28,7 +28,7 @@ from tui.domain.blocks import (
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.request import ServerTool, ToolSchema
-from tui.wires.json_text import dumps
+from tui.wires.json_text import NotJSON, children, dumps, loads, text
 
 PAGE_TOKENS = {"gemini": 258}
 """Tokens of a page of a PDF. Gemini counts a page as one picture; others take its text and a picture of it."""
@@ -385,7 +385,8 @@ def block_tokens(block: Block, family_name: str = "") -> int:
         case DocumentBlock():
             return max(block.pages, 1) * PAGE_TOKENS.get(family_name, PAGE_TOKENS_ELSEWHERE)
         case OpaqueBlock():
-            return text_tokens(block.raw, family_name)
+            found = _found_tokens(block) if block.search is not None and block.search.results else None
+            return text_tokens(block.raw, family_name) if found is None else found
 
 
 def tools_tokens(tools: Sequence[ToolSchema], family_name: str = "") -> int:
@@ -393,6 +394,20 @@ def tools_tokens(tools: Sequence[ToolSchema], family_name: str = "") -> int:
     if not tools:
         return 0
     return round(family_named(family_name).tools_base) + sum(tool_tokens(tool, family_name) for tool in tools)
+
+
+TOKENS_OF_CIPHER = 0.29
+"""Tokens of a search result for each character of its encrypted content: 0.28 to 0.30 in recorded conversations."""
+
+
+def _found_tokens(block: OpaqueBlock) -> int | None:
+    """The estimated tokens of encrypted search results, of which the server counts the pages; None for others."""
+    try:
+        pages = children(loads(block.raw), "content")
+    except NotJSON:
+        return None
+    encrypted = sum(len(text(page, "encrypted_content")) for page in pages)
+    return round(TOKENS_OF_CIPHER * encrypted) or None
 
 
 def server_tools_tokens(tools: Sequence[ServerTool], family_name: str = "") -> int:

@@ -189,7 +189,8 @@ class _Selection:
                 draft.lost_thinking = draft.lost_thinking or not isinstance(block, ThinkingBlock)
             else:
                 bare = self.send_rules.wire.ids_need_thinking and draft.lost_thinking
-                block, reason = self._other(stored, message, at_home=at_home, bare_of_ids=bare)
+                valid = at_home and not _cites_lost_search(stored, message)
+                block, reason = self._other(stored, message, at_home=valid, bare_of_ids=bare)
             key = self.verdict_log.note(message, index, reason, sent=block is not None)
             if block is not None:
                 draft.items.append(DraftItem(block, key))
@@ -261,6 +262,11 @@ class _Selection:
             else:
                 content.append(TextBlock(text=IMAGE_OMITTED))
         return replace(result, content=tuple(content))
+
+
+def _cites_lost_search(block: Block, message: Message) -> bool:
+    """Whether the state of a text refers to searches that are not sent, because the answer was interrupted."""
+    return bool(message.interrupted) and isinstance(block, TextBlock) and bool(block.citations)
 
 
 def _taken_back(item: OpaqueBlock, refused: frozenset[str]) -> bool:

@@ -1,0 +1,74 @@
+"""Encrypted search results weigh what the server counts of them, and are never sent without their search."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.context.aims import CLAUDE, answer, turn, user
+from tests.corpus_cases import OWN_CORPUS
+from tests.wires.continued import assembled
+from tui.context.estimate import block_tokens
+from tui.domain.blocks import Block, OpaqueBlock, TextBlock
+from tui.domain.messages import Role
+from tui.domain.web_search import Source, WebSearch
+from tui.wires.wire import wire_named
+
+
+def found(encrypted: int) -> OpaqueBlock:
+    page = {"type": "web_search_result", "url": "https://a.test", "title": "A", "encrypted_content": "E" * encrypted}
+    item = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [page, page]}
+    search = WebSearch(id="s", results=(Source(url="https://a.test"),) * 2, done=True)
+    return OpaqueBlock(label="web_search_tool_result", raw=json.dumps(item), search=search)
+
+
+def test_encrypted_results_weigh_less_than_their_characters() -> None:
+    assert block_tokens(found(10_000), "claude") == 5_800
+
+
+@pytest.mark.parametrize("raw", ["", "not json", "{}", '{"content": 5}'])
+def test_results_of_any_other_form_weigh_as_text(raw: str) -> None:
+    odd = replace(found(1), raw=raw)
+
+    assert block_tokens(odd, "claude") == block_tokens(OpaqueBlock(label="x", raw=raw), "claude")
+
+
+def test_recorded_results_weigh_what_the_server_counted(shared_corpus: Path) -> None:
+    """The server counts a request once before the search and once with its results."""
+    errors = []
+    for file in sorted((shared_corpus / "anthropic").glob("*web*search*/**/response.sse")):
+        counted = [
+            usage["input_tokens"]
+            for line in file.read_text("utf-8").splitlines()
+            if line.startswith("data:")
+            for event in [json.loads(line[5:])]
+            if (usage := event.get("usage") or event.get("message", {}).get("usage")) and "input_tokens" in usage
+        ]
+        results = [
+            block for block in blocks_of(file) if isinstance(block, OpaqueBlock) and "tool_result" in block.label
+        ]
+        weight = sum(block_tokens(block, "claude") for block in results)
+        errors.append(weight / (counted[-1] - 2 * counted[0]) - 1)
+    assert len(errors) >= 3
+    assert max(map(abs, errors)) < 0.06
+
+
+def blocks_of(file: Path) -> tuple[Block, ...]:
+    return assembled(wire_named("anthropic"), file)
+
+
+@pytest.mark.parametrize(("interrupted", "kept"), [(None, True), ("cancelled", False)])
+def test_an_answer_that_broke_off_goes_without_its_searches_and_what_cites_them(
+    interrupted: str | None, kept: bool
+) -> None:
+    blocks = blocks_of(OWN_CORPUS / "anthropic" / "web_searches_and_cited_words" / "stream.sse")
+    spoken = replace(answer(CLAUDE, "a1"), blocks=blocks, interrupted=interrupted)
+    selected = CLAUDE.select(turn("t1", user("u1", "one?"), spoken), turn("t2", user("u2", "two?")))
+
+    (message,) = [message for message in selected.messages if message.role is Role.ASSISTANT]
+    states = [block.provider_state for block in message.blocks if isinstance(block, TextBlock)]
+    assert any(isinstance(block, OpaqueBlock) for block in message.blocks) is kept
+    assert any(state is not None for state in states) is kept
