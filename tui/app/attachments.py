@@ -153,17 +153,24 @@ def read_attachment(path: Path, shown: str = "") -> Block:
         data = read_user_file(path, limit) or b""
     except OSError as error:
         raise UsageError(f"`{shown or path}` cannot be read: {error.strerror}.") from None
-    media = picture_type(data)
-    if is_picture and media is None:
-        raise UsageError(f"`{path.name}` is not a PNG, JPEG, GIF or WebP picture, although its name says so.")
-    if is_picture and media is not None:
-        return ImageBlock(media_type=media, data=base64.b64encode(data).decode(), name=path.name)
+    if is_picture:
+        return picture_block(data, path.name)
     if is_document:
         return _document(data, path.name)
     if b"\0" in data[:8192]:
         raise UsageError(f"`{path.name}` is neither text nor a picture.")
     text = data.decode("utf-8", "replace")
     return TextBlock(text=f'<file name="{shown or path.name}">\n{text}\n</file>')
+
+
+def picture_block(data: bytes, name: str) -> ImageBlock:
+    """A picture as a block; raises UsageError if it is none, or too large."""
+    if len(data) > MAX_PICTURE:
+        raise UsageError(f"`{name}` is too large to attach ({count(len(data), 'byte')}).")
+    media = picture_type(data)
+    if media is None:
+        raise UsageError(f"`{name}` is not a PNG, JPEG, GIF or WebP picture.")
+    return ImageBlock(media_type=media, data=base64.b64encode(data).decode(), name=name)
 
 
 def _document(data: bytes, name: str) -> DocumentBlock:

@@ -218,6 +218,13 @@ class DraftService:
         """Raise UsageError for a PDF that the model in use would not get."""
         refuse_documents(blocks, self._current.facts)
 
+    async def read_clipboard(self) -> tuple[tuple[str, Block], ...]:
+        """The picture on the clipboard with its name; raises UsageError if there is none."""
+        from tui.app.clipboard_pictures import NAME, ClipboardPictures  # loaded when first asked for
+
+        pictures = ClipboardPictures(self._current.program.environment, self._folder)
+        return ((NAME, await self._current.call(pictures.read())),)
+
     def read_attachments(self, path: str) -> tuple[tuple[str, Block], ...]:
         """Read a file, or the files of a folder or pattern, as blocks of the prompt, with their names."""
         found = read_attachments(self._folder, path)

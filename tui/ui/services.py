@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from textual import constants
 
 from tui.commands.builtin import registry as builtins
+from tui.commands.builtin.chat import CLIPBOARD
 from tui.commands.builtin.project import PROMPT, template_commands
 from tui.commands.builtin.server_prompts import SERVER_PROMPT, server_prompt_commands
 from tui.commands.keymap import key_words
@@ -164,7 +165,10 @@ class UiServices:
         servers, drafts = self._app.services.servers, self._app.services.drafts
 
         async def read_and_insert() -> None:
-            if servers.is_resource(path):
+            found: tuple[tuple[str, Block], ...]
+            if path == CLIPBOARD:
+                found = await drafts.read_clipboard()
+            elif servers.is_resource(path):
                 found = await servers.resource(path)
             else:
                 found = await asyncio.to_thread(drafts.read_attachments, path)

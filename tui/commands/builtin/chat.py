@@ -17,6 +17,8 @@ COPIES = {
     "all": Copy.ALL,
 }
 
+CLIPBOARD = "clipboard"
+"""What ``/attach`` takes for the picture on the clipboard. A file of this name is ``./clipboard``."""
 BRANCHES = {"": 1, "next": 1, "previous": -1}
 
 
@@ -34,7 +36,8 @@ def _copies(context: CommandContext, typed: str) -> Iterable[str]:
 
 
 def _paths(context: CommandContext, typed: str) -> Iterable[str]:
-    return context.services.drafts.complete_path(typed)
+    special = [CLIPBOARD] if typed and CLIPBOARD.startswith(typed.lower()) else []
+    return [*special, *context.services.drafts.complete_path(typed)]
 
 
 def _levels_and_models(context: CommandContext, typed: str) -> Iterable[str]:
@@ -175,6 +178,10 @@ async def _copy_with_thinking(context: CommandContext, _: str) -> None:
 
 async def _attach(context: CommandContext, argument: str) -> None:
     context.screen.attach(argument)
+
+
+async def _paste(context: CommandContext, _: str) -> None:
+    context.screen.attach(CLIPBOARD)
 
 
 async def _editor(context: CommandContext, _: str) -> None:
@@ -379,11 +386,20 @@ COMMANDS = (
         id="composer.attach",
         slash="attach",
         title="Attach a file",
-        help="Attach a file or image to the draft; `@` in the composer completes paths.",
+        help="Attach a file, folder, pattern or the picture on the clipboard; `@` in the composer completes paths.",
         group=Group.CHAT,
         run=_attach,
-        argument=Argument(usage="PATH", required=True, complete=_paths, reads_files=True),
+        argument=Argument(usage="PATH|clipboard", required=True, complete=_paths, reads_files=True),
         example="/attach picture.png",
+    ),
+    Command(
+        id="composer.paste",
+        title="Paste a picture",
+        help="Attach the picture on the clipboard. Text is pasted by the terminal.",
+        group=Group.CHAT,
+        run=_paste,
+        keys=("ctrl+v", "alt+v"),
+        scope=CommandScope.COMPOSER,
     ),
     Command(
         id="composer.editor",
