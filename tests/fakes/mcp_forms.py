@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
+import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Resolve
 from mcp.shared.exceptions import UrlElicitationRequiredError
@@ -42,6 +44,15 @@ async def refuses_first(ctx: Context) -> str:
         visited.append("x")
         asked = ElicitRequestURLParams(message="First log in.", url="https://example.com/first", elicitation_id="e")
         raise UrlElicitationRequiredError([asked])
+    return "done"
+
+
+@server.tool()
+async def waits(ctx: Context) -> str:
+    """Tells its progress, and waits for a file."""
+    await ctx.report_progress(1, 2, "half way")
+    while not Path("go-on").exists():
+        await anyio.sleep(0.02)
     return "done"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -155,9 +155,9 @@ class PonderApp(HookedApp[int]):
         self.theming.watch(self)
         self.services.sessions.listen(self._heard_elsewhere)
         self.ui_services.diagrams.begin()
-        self.services.servers.follow(self.ui_services.use_server_prompts)
+        self.services.servers.follow(lambda: self._later(self.ui_services.use_server_prompts))
         self.ui_services.use_server_prompts()
-        self.services.servers.follow_forms(self.ui_services.show_forms)
+        self.services.servers.follow_forms(lambda: self._later(self.ui_services.show_forms))
 
     def on_unmount(self) -> None:
         """Hear no more of sessions in the background, and decode nothing more."""
@@ -168,8 +168,12 @@ class PonderApp(HookedApp[int]):
         self.ui_services.diagrams.end()
 
     def _heard_elsewhere(self, news: News) -> None:
+        self._later(self.ui_services.heard_elsewhere, news)
+
+    def _later(self, work: Callable[..., None], *arguments: object) -> None:
+        """Do something as the application, which a callback of the event loop is not."""
         with contextlib.suppress(RuntimeError):  # the screen has just ended
-            self.call_later(self.ui_services.heard_elsewhere, news)
+            self.call_later(work, *arguments)
 
     def leave(self) -> None:
         """Quit; asks once if something runs."""

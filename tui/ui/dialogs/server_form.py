@@ -21,6 +21,7 @@ from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import STYLES, Keys, Sheet
 from tui.ui.input.field import Field
 from tui.ui.panels.row_list import Row, RowList
+from tui.ui.workers import start_work
 
 STEERING = frozenset({"up", "down", "tab", "shift+tab", "pageup", "pagedown"})
 BESIDE = {"tab": "down", "shift+tab": "up"}
@@ -67,6 +68,16 @@ class ServerForm(Sheet[None]):
             self._list.highlighted = None  # an enter that was meant for the draft answers nothing
         self._list.focus()
         self._show_row()
+
+    def on_unmount(self) -> None:
+        """A sheet that could not be shown gives no answer."""
+        if not self._answered and self.app.is_running:
+            services, form = self.ponder.services.servers, self._form
+
+            async def cancel() -> None:
+                await services.answer_form(form, FormAnswer(action="cancel"))
+
+            start_work(self.app, cancel)
 
     def look(self) -> None:
         """Close if nobody waits for the answer any more."""

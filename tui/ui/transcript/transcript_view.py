@@ -31,7 +31,7 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.messages import Message, Role, Turn
-from tui.domain.printable import printable
+from tui.domain.printable import one_line, printable
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.state import SessionView
@@ -51,7 +51,7 @@ from tui.ui.transcript.build_sections import (
 from tui.ui.transcript.live_answer import Clock, LiveAnswer
 from tui.ui.transcript.plain_fallback import PlainFallback, PlainText
 from tui.ui.transcript.section import Section, Speaker, block_text
-from tui.ui.transcript.tool_call import ToolCall, ToolState
+from tui.ui.transcript.tool_call import MOST_NOTE, ToolCall, ToolState
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.turn_steps import Step, TurnSoFar, head_line, steps_of
 from tui.ui.transcript.usage_line import usage_line
@@ -80,9 +80,10 @@ class ToolCalls:
             self._changed(found[0])
 
     def show_progress(self, call_id: str, text: str) -> None:
-        """Show output of a running call."""
+        """Show output of a running call: its last line in the row, all of it below."""
         if (found := self._known.get(call_id)) is not None:
             found[1].detail = [*found[1].detail[:1], ("", text)]
+            found[1].note = one_line(text.strip().rpartition("\n")[2], MOST_NOTE)
             self._changed(found[0])
 
     def finished(self, event: ToolFinished) -> None:
