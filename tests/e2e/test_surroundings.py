@@ -119,7 +119,7 @@ def test_no_size_is_too_small(tmp_path: Path, size: tuple[int, int]) -> None:
 def test_a_dumb_terminal_is_refused_with_a_way_out(tmp_path: Path) -> None:
     with Terminal(PONDER, environment(tmp_path, TERM="dumb"), started=True) as terminal:
         assert terminal.exit_code() == 2
-        assert "ponder -p" in terminal.text()
+        assert "`ponder --linear` works here" in terminal.text()
         assert b"\x1b" not in terminal.raw
 
 

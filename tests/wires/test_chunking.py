@@ -13,7 +13,7 @@ from tests.wires.recordings import read, streams_of
 LONG = bool(os.environ.get("PONDER_LONG"))
 SEEDS = range(200) if LONG else range(4)
 pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
-SMALL = 4096
+SMALL = 8192
 NOISE = {
     "anthropic": b'event: ping\ndata: {"type": "ping"}\n\nevent: future\ndata: {"type":"future","x":[1]}\n\n',
     "openai-responses": b'event: future.thing\ndata: {"type":"response.future.thing","x":[1]}\n\n',

@@ -113,21 +113,21 @@ def test_settings_of_the_command_line_decide_what_goes_back(conversation, capsys
 
 
 def test_a_place_without_a_row_is_taken_for_the_provider_that_is_named(conversation, capsys):
-    file = conversation([{"user": "Read a"}, response("bedrock"), {"user": "And?"}], tools=TOOLS)
+    file = conversation([{"user": "Read a"}, response("elsewhere"), {"user": "And?"}], tools=TOOLS)
     body = encoded(capsys, "--model", "claude-opus-5", "--provider", "anthropic", file)["body"]
     assert body["messages"][1]["content"][0]["signature"] == "sig=="
 
 
 def test_seals_of_a_place_without_a_row_do_not_go_elsewhere_unasked(conversation, capsys):
-    file = conversation([{"user": "Read a"}, response("bedrock"), {"user": "And?"}], tools=TOOLS)
+    file = conversation([{"user": "Read a"}, response("elsewhere"), {"user": "And?"}], tools=TOOLS)
     body = encoded(capsys, "--model", "claude-opus-5", file)["body"]
     assert [block["type"] for block in body["messages"][1]["content"]] == ["text", "tool_use"]
 
 
 def test_a_place_without_a_row_can_be_continued_under_its_own_name(conversation, capsys):
-    file = conversation([{"user": "Read a"}, response("bedrock"), {"user": "And?"}], tools=TOOLS)
-    request = encoded(capsys, "--model", "claude-opus-5", "--provider", "bedrock", file)
-    assert request["url"] == "https://bedrock.invalid/v1/messages"
+    file = conversation([{"user": "Read a"}, response("elsewhere"), {"user": "And?"}], tools=TOOLS)
+    request = encoded(capsys, "--model", "claude-opus-5", "--provider", "elsewhere", file)
+    assert request["url"] == "https://elsewhere.invalid/v1/messages"
     assert request["body"]["messages"][1]["content"][0]["signature"] == "sig=="
 
 
