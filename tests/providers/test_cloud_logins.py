@@ -15,13 +15,15 @@ import pytest
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.patience import PATIENCE_S
-from tests.providers.cloud_servers import LoginServer, aws_credentials
+from tests.providers.cloud_servers import LoginServer, aws_credentials, secret_of
 from tests.providers.cloud_user import FULL, Cloud, at, cloud, static_login
 from tests.providers.conftest import request, target
 from tui.catalog.catalog import packaged_catalog, users_catalog
 from tui.domain.errors import NO_LOGIN, ErrorKind, ProviderError
 from tui.providers.clouds import logins, traces
+from tui.providers.configured_secrets import learn_environment
 from tui.providers.keys import Keys
+from tui.providers.redaction import Redactor
 
 __all__ = ["cloud"]
 
@@ -224,3 +226,11 @@ def test_a_login_whose_package_is_missing_is_shown_with_the_command(
     keys = Keys(tmp_path / "credentials.toml", environ={"AWS_ACCESS_KEY_ID": "x"}, use_keyring=False)
     shown = keys.login_source(packaged_catalog().provider("bedrock"))
     assert shown == "environment AWS_ACCESS_KEY_ID, not usable yet: pip install 'ponder-tui[aws]'"
+
+
+def test_secrets_of_logins_in_the_environment_are_known_before_any_request() -> None:
+    environment = {"AWS_SECRET_ACCESS_KEY": secret_of(9), "AZURE_CLIENT_SECRET": "the-secret-of-an-application"}
+    redactor = Redactor()
+    learn_environment(redactor, packaged_catalog().providers().values(), environment)
+    told = redactor.clean(f"{secret_of(9)} {environment['AZURE_CLIENT_SECRET']}")
+    assert told == "***er-9 ***tion"

@@ -11,7 +11,7 @@ from tests.ui import scenes
 from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.blocks import TextBlock
-from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.errors import NO_LOGIN, ErrorKind, ProviderError
 from tui.domain.events import TurnFailed
 from tui.domain.listing import ProviderInfo
 from tui.domain.messages import Message, Role, Turn
@@ -35,6 +35,16 @@ async def test_a_turn_without_a_key_asks_for_it_and_brings_the_question_back() -
         assert app.chat.composer.text == "Why is it dark?"
         await pilot.press("enter")
         await until(pilot, lambda: ("edit", "live") in [asked[:1] + asked[1][:1] for asked in services.chat.asked])
+
+
+async def test_a_missing_login_at_a_cloud_asks_for_no_key() -> None:
+    error = ProviderError(ErrorKind.NO_KEY, "There is no login at AWS.", code=NO_LOGIN, advice="Run `aws sso login`.")
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Why is it dark?"), TurnFailed(ASKED, error))
+        await until(pilot, lambda: "aws sso login" in screen_text(app) and app.chat.composer.text == "Why is it dark?")
+        await pilot.press("!")  # a dialog would take it
+        await until(pilot, lambda: app.chat.composer.text == "Why is it dark?!")
+        assert app.screen is app.chat
 
 
 async def _a_refused_question(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> None:

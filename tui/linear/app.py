@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.blocks import TextBlock
 from tui.domain.command_lines import cleaned, command_of, fenced
-from tui.domain.errors import ErrorKind, PonderError, ProviderError
+from tui.domain.errors import NO_LOGIN, ErrorKind, PonderError, ProviderError
 from tui.domain.events import AppEvent, ApprovalAsked, RetryScheduled, Severity, TurnFailed, TurnFinished, TurnStarted
 from tui.domain.format_numbers import count
 from tui.domain.messages import Role, Turn
@@ -254,7 +254,7 @@ class LinearApp:
             case TurnFailed(turn, error):
                 self.prompting.is_sending = False
                 self._restore(turn)
-                if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY:
+                if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY and error.code != NO_LOGIN:
                     self.work.add(lambda: self._ask_for_key())
             case RetryScheduled(needs_consent=True):
                 self.work.add(self._ask_to_wait)

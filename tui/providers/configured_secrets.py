@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import unquote_plus
 
-from tui.catalog.facts import ProviderFacts
+from tui.catalog.facts import Cloud, ProviderFacts
 from tui.domain.errors import PonderError
 from tui.providers.keys import Keys
 from tui.providers.redaction import (
@@ -25,6 +25,13 @@ _NAMED = re.compile(r"-{0,2}([\w.-]+)\s*[:=]\s*(.+)", re.DOTALL)
 """``--token=abc``, ``TOKEN=abc``, ``Authorization: Bearer abc``."""
 
 
+CLOUD_SECRETS: Mapping[Cloud | None, tuple[str, ...]] = {
+    Cloud.AWS: ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN"),
+    Cloud.AZURE: ("AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PASSWORD", "AZURE_PASSWORD", "IDENTITY_HEADER"),
+}
+"""Variables of cloud logins that are secret themselves."""
+
+
 def learn_all_keys(keys: Keys, providers: Iterable[ProviderFacts]) -> None:
     """Register the keys of all providers from environment, keyring and credentials file. Blocking."""
     for provider in providers:
@@ -35,7 +42,7 @@ def learn_all_keys(keys: Keys, providers: Iterable[ProviderFacts]) -> None:
 def learn_environment(redactor: Redactor, providers: Iterable[ProviderFacts], environment: Mapping[str, str]) -> None:
     """Register the keys of all providers in the environment, also of those that nothing was asked of."""
     for provider in providers:
-        for name in provider.key_env:
+        for name in (*provider.key_env, *CLOUD_SECRETS.get(provider.cloud, ())):
             redactor.remember(Secret(environment.get(name, "").strip()))
 
 
