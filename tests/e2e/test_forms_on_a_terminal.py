@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.loopback import Loopback
+from tests.e2e.servers import wait_for_server
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_odd_files import PONDER, READY
 
@@ -45,10 +46,7 @@ def test_progress_is_shown_in_the_row_and_a_form_above_the_conversation(tmp_path
         config.write_text(config.read_text() + row + f"folder = {json.dumps(str(tmp_path))}\nstart_timeout = 50\n")
         with Terminal(PONDER, environment(tmp_path), size=(110, 34)) as terminal:
             terminal.wait_for(READY)
-            terminal.type("/mcp\r")
-            terminal.wait_for("ready, 3 tools")
-            terminal.type("\x1b")
-            terminal.until(lambda: "ready, 3 tools" not in terminal.text(), "the end of the list")
+            wait_for_server(terminal, "ready, 3 tools")
             terminal.type("order something\r")
             terminal.until(lambda: model.asked.acquire(blocking=False), "a request")
             model.call("mcp_shop__waits")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.servers import wait_for_server
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_odd_files import PONDER, READY
 from tests.patience import PATIENCE_S
@@ -54,8 +55,7 @@ def test_a_stubborn_server_and_what_it_started_end_with_the_program(tmp_path: Pa
     with Terminal(PONDER, environment(tmp_path), size=(100, 30)) as terminal:
         terminal.wait_for(READY)
         terminal.until(lambda: len(_running_in(place)) == 2, "the server and its child")
-        terminal.type("/mcp\r")
-        terminal.wait_for("ready, 1 tool")
+        wait_for_server(terminal, "ready, 1 tool")
         terminal.signal(number)
         terminal.process.wait(PATIENCE_S)
         terminal.until(lambda: _running_in(place) == [], "the end of both")
