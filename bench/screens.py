@@ -24,6 +24,7 @@ from textual.widgets.markdown import MarkdownStream
 from bench.words import tokens
 from tui.ui.chat.screen import FRAME_S
 from tui.ui.terminal.gc_schedule import GcSchedule
+from tui.ui.terminal.textual_private import render_sparingly
 from tui.ui.theme.theme_files import read_themes, theme_variables
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Answer
@@ -109,6 +110,9 @@ class Stage(App[None]):
     def on_ready(self) -> None:
         """Begin."""
         self.query_one(Input).focus()
+        if isinstance(self._sink, Ours):
+            render_sparingly(self.screen)  # as the program's own screen
+            self.refresh(layout=True)
         # As the program does it, and for every contender.
         GcSchedule(lambda: True).begin()
         self.run_worker(self._do(), exit_on_error=True)

@@ -17,7 +17,7 @@ OF_LIBRARIES = {
     # Parts of the screen that Textual gives no public access to: see the comments there.
     "tui/ui/terminal/textual_private.py": {
         "textual": "_compositor _context",
-        "textual._compositor:Compositor": "_dirty_regions",
+        "textual._compositor:Compositor": "_dirty_regions _get_renders",
         "textual.app:App": "_close_messages_no_wait _display _driver _exception _fatal_error _handle_exception "
         "_notifications _refresh_notifications _refresh_truecolor_filter _unnotify",
         "textual.dom:DOMNode": "_bindings",

@@ -102,6 +102,12 @@ async def test_each_of_a_thousand_escapes_counts_and_the_next_letter_is_typed(
         assert len(pressed) == 1_000
 
 
+async def test_commands_of_vim_at_once_are_commands(tmp_path: Path) -> None:
+    async with screen(tmp_path, assignments=("ui.vim=true",)) as s:
+        await Typist(s).type("word " * 20 + "\x1b[27u0" + "x" * 40)
+        await until(s.pilot, lambda: s.app.chat.composer.text == "word " * 12)
+
+
 async def test_a_key_that_opens_a_sheet_is_waited_for_by_those_after_it(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await Typist(s).type("\x10settings\r")  # ctrl+p

@@ -166,7 +166,12 @@ def _start_gc_schedule(app: PonderApp) -> None:
     if not gc.isenabled():
         house = GcSchedule(app.chat.is_busy)
         house.begin()
-        app.set_interval(1, house.tick)
+
+        def each_second() -> None:
+            house.tick()
+            app.chat.composer.rest()
+
+        app.set_interval(1, each_second)
 
 
 def _stray_exception(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:

@@ -404,7 +404,7 @@ def apply_motion_setting(app: PonderApp) -> None:
     layers = app.services.settings.layers()
     still = bool(layers.value("ui.plain")) or not layers.value("ui.motion")
     app.animation_level = "none" if still else constants.TEXTUAL_ANIMATIONS
-    app.chat.composer.cursor_blink = not still
+    app.chat.composer.blink(on=not still)
     app.chat.status.still = still
 
 

@@ -48,6 +48,7 @@ from tui.ui.input.input_area import EditMode, InputArea
 from tui.ui.input.session_draft import SessionDraft, is_begun
 from tui.ui.panels.sidebar import Sidebar
 from tui.ui.services import UiServices
+from tui.ui.terminal.textual_private import render_sparingly
 from tui.ui.transcript.reading_place import ReadingPlace, read_on, reading_place
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView
@@ -98,6 +99,7 @@ class ChatScreen(Screen[None]):
 
     def __init__(self, services: AppServices, ui_services: UiServices) -> None:
         super().__init__()
+        render_sparingly(self)
         self._services = services
         self._ui_services = ui_services
         layers = services.settings.layers()
@@ -152,7 +154,7 @@ class ChatScreen(Screen[None]):
         """Attach to the open session."""
         self.set_vim()
         self.composer.focus()
-        self.set_interval(0.25, self._tick)
+        self._clock = self.set_interval(0.25, self._tick)
         self.open()
         self.call_after_refresh(self.set_timer, PANELS_AFTER_S, self._create_panels)
         self.set_timer(DISCOVER_AFTER_S, self._discover)
@@ -245,6 +247,7 @@ class ChatScreen(Screen[None]):
         self._below.display = not self.transcript.column.following
         now, private = time.monotonic(), self._services.sessions.private
         self.status.show(status_of(view, now, full=not self.sidebar.display, private=private), now)
+        self._clock.resume()
         self.sidebar.show(view)
         self._keys.show_phase(view.phase)
         self._title_bar.show_title(title_of(view), self.size.width)
@@ -292,6 +295,7 @@ class ChatScreen(Screen[None]):
             self._paid = view
             status = replace(status, cost=cost_of(view.paid).words)
         self.status.show(status, now)
+        self._clock.resume()  # it pauses by itself when nothing runs
         self._keys.show_phase(view.phase)
         self.sidebar.show(view)
         self._input_area.session_reading = view.meter
@@ -344,6 +348,8 @@ class ChatScreen(Screen[None]):
         if self.conversation.is_live:
             self.conversation.tick()
             self.transcript.settle()
+        elif not self.is_busy():
+            self._clock.pause()
 
     # Layout
 

@@ -125,8 +125,10 @@ class StatusLine(Static):
         return self._status
 
     def show(self, status: Status, now: float) -> None:
-        self._status = status
-        self.tick(now)
+        """Show another status; the words of an answer that change nothing in it do not turn the spinner."""
+        if status != self._status or not self._drawn:
+            self._status = status
+            self.tick(now)
 
     def change(self, now: float, **changes: object) -> None:
         """Change some fields of the status."""

@@ -196,6 +196,8 @@ class AttachmentChips:
 
 
 MAX_ROWS = 10
+BLINKS_S = 10.0
+"""How long the cursor blinks after the last key."""
 WORD_S = 1.0
 """Within this time after a letter that is also a key, another letter makes both a word."""
 
@@ -260,6 +262,8 @@ class Composer(TextArea):
         """The retry that is awaited: with an empty composer n sends it now, and enter accepts a long wait."""
         self._skipped_at = float("-inf")
         """When n was pressed for a retry: it is a letter if the user types on."""
+        self._pressed_at = 0.0
+        self._rests = False
         self.vim: VimKeys | None = None
         """With ``ui.vim``, the keys of vim."""
         self.on_draft: Callable[[], None] | None = None
@@ -270,6 +274,21 @@ class Composer(TextArea):
     def has_normal_keys(self) -> bool:
         """Whether keys are commands of vim now."""
         return self.has_focus and self.vim is not None and not self.vim.is_inserting
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """Whether a key is text; commands of vim are not, and so arrive one by one."""
+        return not self.has_normal_keys and super().check_consume_key(key, character)
+
+    def blink(self, *, on: bool) -> None:
+        """Let the cursor blink, or not."""
+        self._rests = False
+        self.cursor_blink = on
+
+    def rest(self) -> None:
+        """Stop blinking if nothing was typed for a while: it would be nearly all that an idle program does."""
+        if self.cursor_blink and time.monotonic() - self._pressed_at > BLINKS_S:
+            self.blink(on=False)
+            self._rests = True
 
     def put(self, text: str, at: tuple[int, int] | None = None) -> None:
         """Replace the draft; the cursor moves to its end, or to this line and column."""
@@ -328,6 +347,9 @@ class Composer(TextArea):
             await self.run_action("app.command('program.quit')")
 
     async def on_key(self, event: events.Key) -> None:
+        self._pressed_at = time.monotonic()
+        if self._rests:
+            self.blink(on=True)
         skipped_at, self._skipped_at = self._skipped_at, float("-inf")
         if event.is_printable and not self.text and time.monotonic() - skipped_at < WORD_S:
             self.insert("n")

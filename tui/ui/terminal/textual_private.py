@@ -7,16 +7,18 @@ private name is used elsewhere, or if Textual no longer has it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from textual._compositor import ChopsUpdate as ChopsUpdate
+from textual._compositor import Compositor
 from textual._compositor import LayoutUpdate as LayoutUpdate
 from textual._context import active_message_pump
 from textual.app import App
 from textual.binding import Binding, BindingsMap
 from textual.geometry import Offset, Region, Size
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.worker import Worker
 
 if TYPE_CHECKING:
@@ -100,6 +102,47 @@ def whole_rows(screen: Screen[object], rows: Iterable[int]) -> ChopsUpdate | Non
     compositor, width = screen._compositor, screen.outer_size.width
     compositor._dirty_regions.update(Region(0, y, width, 1) for y in rows)
     return compositor.render_partial_update()
+
+
+class SparingCompositor(Compositor):
+    """Renders only the rows of widgets that changed.
+
+    Textual renders everything within the rectangle around all changes, and sends the changes: while an answer streams
+    below a panel that also changes, that is the whole screen for a few words.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed: Sequence[Region] | None = None
+        """What the update that is being rendered is about; None for the whole screen."""
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        self._changed = [*self._dirty_regions]
+        try:
+            return super().render_partial_update()
+        finally:
+            self._changed = None
+
+    def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        if self._changed is None:
+            yield from super()._get_renders(crop)
+            return
+        left = self._changed
+        for widget, (region, clip) in self.visible_widgets.items():  # from front to back: the first wins
+            visible = region.intersection(clip)
+            parts = [part for each in left if (part := visible.intersection(each))]
+            if parts:
+                first, end = min(part.y for part in parts), max(part.bottom for part in parts)
+                rows = Region(visible.x, first, visible.width, end - first)
+                yield rows, clip, widget.render_lines(rows.translate(-region.offset))
+                left = [each for each in left if not visible.contains_region(each)]
+                if not left:
+                    return
+
+
+def render_sparingly(screen: Screen[R]) -> None:
+    """Give a new screen this compositor."""
+    screen._compositor = SparingCompositor()
 
 
 def update_colour_filter(app: App[R]) -> None:

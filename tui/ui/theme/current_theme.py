@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 """The wish to follow the terminal's background."""
-POLL_S = 0.5
+POLL_S = 1.0
 """Interval between checks of the user's theme files."""
 
 

@@ -1,0 +1,100 @@
+"""Only what changed is rendered, and what is painted is the same as if everything were."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+from textual._compositor import ChopsUpdate, Compositor
+from textual.geometry import Region
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tests.ui import scenes
+from tests.ui.stage import on_stage, screen_text, type_in, until
+from tui.ui.app import PonderApp
+from tui.ui.input import composer as composers
+from tui.ui.input.composer import Composer
+
+MOVES_FOR_NOTHING = re.compile(r"\x1b\[\d+;\d+H(?=\x1b\[\d+;\d+H|\n|\Z)")
+"""Textual moves the cursor also to what begins right behind a change, and writes nothing there."""
+TURNS = [scenes.turn(f"Question {number}?", "Words 🧑‍🚀 of an *answer*.\n\n- one\n- two\n") for number in range(4)]
+
+
+def partial_update(screen: Screen[object], regions: list[Region], kind: type[Compositor]) -> str:
+    """What is written to the terminal for these changes."""
+    compositor = screen._compositor
+    compositor._dirty_regions.update(regions)
+    update = kind.render_partial_update(compositor)
+    assert isinstance(update, ChopsUpdate)
+    return MOVES_FOR_NOTHING.sub("", update.render_segments(screen.app.console))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("typed", ["", "/s"], ids=["chat", "popup"])
+async def test_any_part_of_the_screen_is_painted_as_textual_paints_it(seed: int, typed: str) -> None:
+    chosen = random.Random(seed)
+    async with on_stage(*TURNS) as (app, _, pilot):
+        await type_in(pilot, typed)
+        await until(pilot, lambda: app.chat.composer.popup_open is bool(typed))
+        await pilot.pause()
+        for _ in range(60):
+            regions = [
+                Region(chosen.randrange(100), chosen.randrange(36), chosen.randint(1, 70), chosen.randint(1, 12))
+                for _ in range(chosen.randint(1, 4))
+            ]
+            regions = [part for region in regions if (part := region.intersection(app.size.region))]
+            ours = partial_update(app.screen, regions, type(app.screen._compositor))
+            assert ours == partial_update(app.screen, regions, Compositor)
+
+
+async def test_words_of_an_answer_render_no_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered: list[Widget] = []
+    render_lines = Widget.render_lines
+
+    def noted(widget: Widget, crop: Region) -> list[Strip]:
+        rendered.append(widget)
+        return render_lines(widget, crop)
+
+    async with on_stage(*TURNS) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.words("First"))
+        await until(pilot, lambda: "First" in screen_text(app))
+        await pilot.pause()
+        monkeypatch.setattr(Widget, "render_lines", noted)
+        services.chat.publish(scenes.words(" and second.")[1])
+        await until(pilot, lambda: "and second." in painted_rows(app))
+        assert not [widget for widget in rendered if app.chat.sidebar in widget.ancestors_with_self]
+
+
+def painted_rows(app: PonderApp) -> str:
+    """The rows of the transcript, without rendering anything else."""
+    transcript = app.chat.transcript
+    rows = [transcript.render_line(y) for y in range(transcript.size.height)]
+    return "\n".join(row.text for row in rows)
+
+
+async def test_the_cursor_blinks_no_longer_when_nothing_is_typed_and_again_with_the_next_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with on_stage() as (app, _, pilot):
+        composer = app.chat.composer
+        composer.blink(on=True)
+        await pilot.press("a")
+        composer.rest()
+        assert composer.cursor_blink
+        monkeypatch.setattr(composers, "BLINKS_S", -1.0)
+        blinks = [blinking_after(composer.rest, composer)]
+        await pilot.press("b")
+        blinks.append(composer.cursor_blink)
+        composer.rest()
+        composer.blink(on=False)  # motion was turned off meanwhile
+        await pilot.press("c")
+        assert [*blinks, composer.cursor_blink] == [False, True, False]
+
+
+def blinking_after(change: Callable[[], None], composer: Composer) -> bool:
+    change()
+    return composer.cursor_blink
