@@ -60,6 +60,7 @@ class Lines:
     def __init__(self, home: House, app: LinearApp, heard: Heard) -> None:
         self.house, self.app, self._heard = home, app, heard
         self.copied: list[str] = []
+        self.running: asyncio.Task[int] | None = None
         self._at = 0
 
     @property
@@ -74,6 +75,12 @@ class Lines:
                     await self._heard.changed.wait()
         except TimeoutError:
             raise AssertionError(f"«{what}» never came after:\n{self.said}") from None
+
+    async def ended(self) -> int:
+        """The exit code, when the program has ended."""
+        assert self.running is not None
+        async with asyncio.timeout(PATIENCE_S):
+            return await asyncio.shield(self.running)
 
     async def until_done(self, work: Future[Any]) -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -129,7 +136,7 @@ async def lines(home: Path, **options: Any) -> AsyncIterator[Lines]:
         )
         stage.append(Lines(at_home, app, heard))
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(app.run())
+            running = stage[0].running = tasks.create_task(app.run())
             try:
                 yield stage[0]
             finally:

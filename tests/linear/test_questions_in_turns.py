@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.side_server import SideServer
 from tests.app.stage import config
 from tests.app.test_budget import ANSWER, KEY, MODEL, USED, configure
+from tests.faultserver.player import Step as FaultStep
 from tests.faultserver.server import FaultServer
 from tests.linear.stage import Lines, lines
 from tests.tools.scripted_model import ScriptedModel, Step
@@ -129,3 +132,60 @@ async def test_a_form_of_a_server_is_filled_in(tmp_path: Path) -> None:
             "{'name': 'Ada', 'email': 'ada@example.com', 'amount': 3, 'weight': None, 'gift': True, 'size': 'large'}"
         )
         assert text.text.endswith(f"accept {order}")
+
+
+async def test_a_long_wait_is_asked_about(tmp_path: Path) -> None:
+    limited: list[FaultStep] = [
+        {"status": 429, "h": {"retry-after": "120"}, "json": {"error": {"message": "Slow down."}}}
+    ]
+    async with FaultServer([limited, ANSWER], bill=USED, own_ids=True) as server:
+        configure(tmp_path, server, "")
+        async with lines(tmp_path, model=MODEL, environment=KEY) as s:
+            said = await s.ask("Why?", "leave: ")
+            *_, error, wait, now, stop = said
+            assert error.startswith("Error: Slow down.")
+            assert re.search(r" The provider asks to wait 2 m \d\d s\.$", error)
+            assert [wait, now, stop] == ["1 wait", "2 send it again now", "3 stop"]
+            assert "Because." in await s.reply("2")
+
+
+async def test_quitting_asks_while_something_runs(tmp_path: Path) -> None:
+    async with SideServer() as server:
+        config(tmp_path, server.config())
+        async with lines(tmp_path, model=None) as s:
+            await s.hear("you> ")
+            s.enter("first")
+            server.say("first", "One.\n\n")
+            await s.hear("One.\n")
+            s.app.entering.take(None)
+            about = await s.hear("leave: ")
+            assert (
+                "1 session still at work:\nfirst, running\nWhat has arrived is kept.\n1 stop and quit\n2 stay\n"
+                in about
+            )
+            s.enter("2")
+            server.say("first", "Two.\n\n")
+            await s.hear("Two.\n")
+            s.enter("/quit")
+            await s.hear("leave: ")
+            s.enter("1")
+            assert await s.ended() == 0
+
+
+async def test_a_session_in_the_background_is_told_of_and_opened(tmp_path: Path) -> None:
+    async with SideServer() as server:
+        config(tmp_path, server.config())
+        async with lines(tmp_path, model=None, stored_in="file") as s:
+            await s.hear("you> ")
+            s.enter("first")
+            server.say("first", "One.\n\n")
+            await s.hear("One.\n")
+            s.enter("/new")
+            await s.hear("A new session.")
+            await s.hear("you> ")
+            server.say("first", "Two.")
+            server.finish("first")
+            await s.hear('"first" has answered. /next opens it.\n')
+            said = await s.ask("/next")
+            assert said[0].startswith('Session "first", 1 turn.')
+            assert "Two." in await s.ask("/show")
