@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.stage import config
 from tests.linear.stage import Keyboard, lines
 
 
@@ -279,6 +280,17 @@ async def test_what_was_found_at_the_start_is_said(tmp_path: Path) -> None:
     async with lines(tmp_path, environment=key) as s:
         assert "Found: Anthropic, ANTHROPIC_API_KEY found.\n" in await s.hear("ANTHROPIC_API_KEY found.\n")
         assert str(s.house.view().spec) == "demo/fast/low"
+
+
+async def test_problems_and_offers_are_said_after_the_greeting(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "AGENTS.md").write_text("Be brief.\n")
+    config(tmp_path, "nosuch = 1\n")
+    async with lines(tmp_path) as s:
+        said = await s.hear("/trust show prints it.\n")
+        greeting, problem = said.index("ponder, line by line."), said.index("nosuch")
+        assert greeting < problem
+        assert said.count("AGENTS.md") == 1
 
 
 async def test_a_private_conversation_says_once_that_nothing_is_stored(tmp_path: Path) -> None:

@@ -19,10 +19,9 @@ from tui.linear.approvals import Approvals
 from tui.linear.composing import Composing
 from tui.linear.conversation import Conversation
 from tui.linear.entering import Entering
-from tui.linear.inline_text import load_parser
 from tui.linear.prompting import Prompting
 from tui.linear.questions import Choice, Questions
-from tui.linear.sentences import model_name
+from tui.linear.start import Start
 from tui.linear.typed_lines import Typed
 from tui.linear.work_queue import WorkQueue
 
@@ -30,13 +29,10 @@ if TYPE_CHECKING:
     from tui.app.background_sessions import News
     from tui.app.services import AppServices
     from tui.commands.registry import CommandContext, Registry
-    from tui.domain.thinking import ModelSpec
     from tui.linear.line_writer import LineWriter
     from tui.linear.typed_lines import TypedLines
 
 TICK_S = 1.0
-READY_AFTER_S = 0.2
-"""Delay before what is slow is loaded and searched, so that the first prompt comes first."""
 MOST_RUNNING = 8
 PIPE_CLOSED = 141
 """The exit code that shells report for a program whose reader closed the pipe."""
@@ -69,6 +65,7 @@ class LinearApp:
         self.approvals = Approvals(services, out, self.questions, lambda: self.conversation.view().approvals)
         self._make_commands = make_commands
         self._context: CommandContext | None = None
+        self._start = Start(self, make_commands)
         self.work = WorkQueue(self._failed, lambda: self.prompting.soon())
         self.prompting = Prompting(self)
         self.deleted: list[str] = []
@@ -85,7 +82,7 @@ class LinearApp:
         self.typed.start()
         try:
             async with asyncio.TaskGroup() as tasks:
-                parts = (self._follow(), self.approvals.run(), self.work.run(), self._tick(), self._get_ready())
+                parts = (self._follow(), self.approvals.run(), self.work.run(), self._tick(), self._start.get_ready())
                 running = [tasks.create_task(part) for part in parts]
                 try:
                     return await self._end
@@ -124,8 +121,7 @@ class LinearApp:
 
     async def _follow(self) -> None:
         self.composing.enter(self.services.chat.session_id)
-        for message, advice in self.services.problems():
-            self.conversation.say(message, Severity.INFO, advice)
+        self._start.say_problems()
         if self.composing.kept:
             self.say_draft()
         self.prompting.soon()
@@ -138,25 +134,6 @@ class LinearApp:
         while True:
             await asyncio.sleep(TICK_S)
             self.conversation.still()
-
-    async def _get_ready(self) -> None:
-        """What the first lines need not wait for."""
-        await asyncio.sleep(READY_AFTER_S)
-        await asyncio.to_thread(load_parser)
-        before = self.conversation.view().spec
-        await self.services.discover()
-        self._say_found(before)
-
-    def _say_found(self, before: ModelSpec) -> None:
-        """Say what the user could ask, unless a model was named."""
-        view = self.services.chat.view()
-        ready = [f"{row.title}, {row.detail}" for row in self.services.keys.availability() if row.ready]
-        if before.provider != "demo" or view.turns or view.open_turn is not None:
-            return
-        if ready:
-            self.out.say([f"Found: {'; '.join(ready)}."])
-        if view.spec.provider != "demo":
-            self.conversation.say(f"{model_name(view.spec, view.plan)} answers from now on.")
 
     # What is entered
 
@@ -199,12 +176,7 @@ class LinearApp:
     def context(self) -> CommandContext:
         """The context that commands run with."""
         if self._context is None:
-            from tui.commands.registry import CommandContext
-            from tui.linear.command_screen import command_screen
-            from tui.linear.own_commands import with_own_commands
-
-            registry = with_own_commands(self._make_commands(), self)
-            self._context = CommandContext(services=self.services, screen=command_screen(self), registry=registry)
+            self._context = self._made_context(self._make_commands())
         if prompts := self.services.servers.prompts():
             from tui.commands.builtin.server_prompts import SERVER_PROMPT, server_prompt_commands
 
@@ -212,6 +184,18 @@ class LinearApp:
             others = {command.slash for command in registry if not command.id.startswith(SERVER_PROMPT)}
             self.use_registry(registry.with_commands(SERVER_PROMPT, server_prompt_commands(prompts, others)))
         return self._context
+
+    def use_commands(self, registry: Registry) -> None:
+        """Use these commands, unless one was needed before."""
+        self._context = self._context or self._made_context(registry)
+
+    def _made_context(self, registry: Registry) -> CommandContext:
+        from tui.commands.registry import CommandContext
+        from tui.linear.command_screen import command_screen
+        from tui.linear.own_commands import with_own_commands
+
+        own = with_own_commands(registry, self)
+        return CommandContext(services=self.services, screen=command_screen(self), registry=own)
 
     def use_registry(self, registry: Registry) -> None:
         """Use these commands from now on."""
@@ -303,7 +287,8 @@ class LinearApp:
 
     def say_draft(self) -> None:
         """Say that there is a prompt that was not sent."""
-        self.out.say([f"Not sent yet: {one_line(self.composing.kept, 400)}", "/draft sends it, /draft drop drops it."])
+        self.conversation.say(f"Not sent yet: {one_line(self.composing.kept, 400)}")
+        self.conversation.say("/draft sends it, /draft drop drops it.")
 
     def session_changed(self, turn: str | None = None) -> None:
         """Another session, or another branch, is open now."""

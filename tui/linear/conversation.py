@@ -43,7 +43,7 @@ class Conversation:
         self._said: deque[str] = deque(maxlen=4)
         self._noticed: deque[str] = deque(maxlen=4)
         """What was said last by commands and by notices: some say the same."""
-        self._after_opening: list[str] | None = None
+        self._after_opening: list[str] | None = []
         """What is said while another session is being opened: it is about that one."""
         self._quiet_since = time.monotonic()
         self._follow_settings()
