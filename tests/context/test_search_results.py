@@ -13,7 +13,8 @@ from tests.corpus_cases import OWN_CORPUS
 from tests.wires.continued import assembled
 from tui.context.estimate import block_tokens
 from tui.domain.blocks import Block, OpaqueBlock, TextBlock
-from tui.domain.messages import Role
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.stream import Finish, Stop
 from tui.domain.web_search import Source, WebSearch
 from tui.wires.wire import wire_named
 
@@ -72,3 +73,42 @@ def test_an_answer_that_broke_off_goes_without_its_searches_and_what_cites_them(
     states = [block.provider_state for block in message.blocks if isinstance(block, TextBlock)]
     assert any(isinstance(block, OpaqueBlock) for block in message.blocks) is kept
     assert any(state is not None for state in states) is kept
+
+
+SEARCH = OpaqueBlock(
+    label="server_tool_use",
+    raw='{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"rain"}}',
+    search=WebSearch(id="s", queries=("rain",)),
+)
+
+
+def paused(identity: str, *blocks: Block) -> Message:
+    return replace(answer(CLAUDE, identity), blocks=blocks, stop=Stop(Finish.PAUSE, "pause_turn"))
+
+
+def kinds(*turns: Turn) -> list[list[str]]:
+    selected = CLAUDE.select(*turns)
+    return [[block.kind for block in message.blocks] for message in selected.messages if message.role is Role.ASSISTANT]
+
+
+def test_a_paused_answer_that_goes_on_keeps_its_search() -> None:
+    running = turn("t1", user("u1", "one?"), paused("a1", TextBlock(text="I look."), SEARCH), is_open=True)
+
+    assert kinds(running) == [["text", "opaque"]]
+
+
+def test_a_search_that_was_never_answered_goes_no_further() -> None:
+    stopped = turn("t1", user("u1", "one?"), paused("a1", TextBlock(text="I look."), SEARCH))
+    cut = replace(answer(CLAUDE, "a2"), blocks=(found(10), TextBlock(text="It")), interrupted="cancelled")
+    broken = turn("t1", user("u1", "one?"), paused("a1", TextBlock(text="I look."), SEARCH), cut)
+    following = turn("t2", user("u2", "two?"))
+
+    assert kinds(stopped, following) == [["text"]]
+    assert kinds(broken, following) == [["text"], ["text"]]
+
+
+def test_a_search_that_was_answered_after_the_pause_stays() -> None:
+    rest = replace(answer(CLAUDE, "a2"), blocks=(found(10), TextBlock(text="It rains.")))
+    whole = turn("t1", user("u1", "one?"), paused("a1", TextBlock(text="I look."), SEARCH), rest)
+
+    assert kinds(whole, turn("t2", user("u2", "two?"))) == [["text", "opaque"], ["opaque", "text"]]

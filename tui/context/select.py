@@ -160,13 +160,14 @@ class _Selection:
     def _turn(self, turn: Turn, position: TurnPosition) -> list[SelectionDraft]:
         live = [message for message in turn.messages if not message.superseded]
         used_tools = any(isinstance(block, ToolCallBlock) for message in live for block in message.blocks)
+        lost = frozenset[str]() if position is TurnPosition.OPEN_LOOP else _unanswered_searches(live)
         drafts = []
         for message in turn.messages:
             if message.superseded:
                 ended = message.interrupted == ENDED_EARLY
                 self._not_sent((message,), Reason.ENDED_EARLY if ended else Reason.SUPERSEDED)
             else:
-                drafts.append(self._message(message, position, turn_id=turn.id, turn_used_tools=used_tools))
+                drafts.append(self._message(message, position, lost, turn_id=turn.id, turn_used_tools=used_tools))
         return drafts
 
     def _not_sent(self, messages: Sequence[Message], reason: Reason) -> None:
@@ -175,7 +176,7 @@ class _Selection:
                 self.verdict_log.note(message, index, reason, sent=False)
 
     def _message(
-        self, message: Message, position: TurnPosition, *, turn_id: str, turn_used_tools: bool
+        self, message: Message, position: TurnPosition, lost: frozenset[str], *, turn_id: str, turn_used_tools: bool
     ) -> SelectionDraft:
         draft = SelectionDraft(message.role, [], source=message, in_open_loop=position is TurnPosition.OPEN_LOOP)
         judge = ThinkingJudge(self.send_rules, self.verdict_log)
@@ -187,6 +188,8 @@ class _Selection:
             if isinstance(stored, ThinkingBlock):
                 block, reason = judge.judge(stored, message, position, turn_id=turn_id, turn_used_tools=turn_used_tools)
                 draft.lost_thinking = draft.lost_thinking or not isinstance(block, ThinkingBlock)
+            elif isinstance(stored, OpaqueBlock) and stored.search is not None and stored.search.id in lost:
+                block, reason = None, Reason.INTERRUPTED
             else:
                 bare = self.send_rules.wire.ids_need_thinking and draft.lost_thinking
                 valid = at_home and not _cites_lost_search(stored, message)
@@ -262,6 +265,17 @@ class _Selection:
             else:
                 content.append(TextBlock(text=IMAGE_OMITTED))
         return replace(result, content=tuple(content))
+
+
+def _unanswered_searches(messages: Sequence[Message]) -> frozenset[str]:
+    """The searches whose result never came, because the turn ended while the provider had paused it."""
+    called: set[str] = set()
+    answered: set[str] = set()
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, OpaqueBlock) and block.search is not None and not message.interrupted:
+                (answered if block.search.done else called).add(block.search.id)
+    return frozenset(called - answered)
 
 
 def _cites_lost_search(block: Block, message: Message) -> bool:
