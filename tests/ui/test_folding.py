@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from textual.pilot import Pilot
 
 from tests.ui import scenes
@@ -103,12 +105,12 @@ async def test_the_view_of_all_thinking_leaves_the_fold_and_what_is_still_arrivi
     async with on_stage(*scenes.CONVERSATION, size=(130, 14)) as (app, services, pilot):
         await fold(app, services, pilot)
         services.chat.publish(*scenes.begun("And now?"), *scenes.words("Still arriving.", index=0))
-        await until(pilot, lambda: "Still arriving." in screen_text(app) or "new line" in screen_text(app))
+        await until(pilot, lambda: "Still arriving." in screen_text(app) or "↓ " in screen_text(app))
         await pilot.press("ctrl+o")
         app.chat.transcript.follow()
         assert "Still arriving." in screen_text(app)
         assert f"▸ {HEAD}" in top(app)
         assert not app.chat.transcript.column.following
         services.chat.publish(CompressionChanged(None))
-        await until(pilot, lambda: "▸ Folded" not in screen_text(app) and "follows the answer" in screen_text(app))
-        assert "new lines" not in screen_text(app)
+        await until(pilot, lambda: "▸ Folded" not in screen_text(app) and "↓" in screen_text(app))
+        assert re.search(r"↓ \d", screen_text(app)) is None

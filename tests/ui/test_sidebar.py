@@ -309,13 +309,26 @@ async def test_levels_step_with_a_key_from_the_composer() -> None:
         await until(pilot, lambda: services.models.chosen == [ThinkingLevel.NONE.value])
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_a_toast_covers_neither_title_nor_sidebar(size: tuple[int, int]) -> None:
-    async with on_stage(size=size) as (app, _, pilot):
-        app.say("A sentence of some length about what was just done.", advice="And another one.")
-        await until(pilot, lambda: bool(app.screen.query(Toast)) and app.screen.query(Toast).first().region.area > 0)
-        toast = app.screen.query(Toast).first().region
-        assert toast.y >= 1
-        assert toast.right <= size[0]
-        assert app.chat.sidebar.display is (size[0] == 120)
-        assert not app.chat.sidebar.display or not toast.overlaps(app.chat.sidebar.region)
+@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24)])
+async def test_a_toast_stands_on_the_line_above_the_composer_and_covers_nothing(size: tuple[int, int]) -> None:
+    async with on_stage(*scenes.CONVERSATION, size=size) as (app, _, pilot):
+        before = screen_text(app).splitlines()
+        (line,) = [number for number, row in enumerate(before) if "─" * 40 in row]
+        for _ in range(3):
+            app.say("A `sentence` of what was just done.", advice="And another one.")
+        await until(pilot, lambda: "A sentence of what was just done. · And another one." in screen_text(app))
+        await until(pilot, lambda: app.screen.query(Toast).last().region.y == line)
+        after = screen_text(app).splitlines()
+        assert [number for number, row in enumerate(after) if row != before[number]] == [line]
+        assert after[line].count("A sentence") == 1
+        assert app.screen.query(Toast).last().region.right <= app.chat.query_one("#input-area").region.right
+
+
+async def test_a_toast_of_a_sheet_does_not_cover_it() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, _, pilot):
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "Model and thinking" in screen_text(app))
+        app.say("Done.")
+        await until(pilot, lambda: "Done." in screen_text(app).splitlines()[-1])
+        assert screen_text(app).count("Done.") == 1
+        assert not app.screen.query(Toast).last().region.overlaps(app.screen.query_one(".sheet").region)

@@ -235,22 +235,22 @@ async def test_scrolling_up_lets_go_of_the_tail_and_end_takes_hold_again() -> No
         services.chat.publish(
             *[scenes.streamed(event.event) for event in scenes.words(*["More.\n\n"] * 20, index=0)[1:]]
         )
-        await shows(pilot, app, "new lines")
+        await shows(pilot, app, " ↓ ")
         assert [line[:78].rstrip() for line in seen(app).splitlines()[1:12]] == before
         await pilot.press("ctrl+end")
-        await until(pilot, lambda: "new lines" not in seen(app) and "More." in seen(app))
+        await until(pilot, lambda: " ↓ " not in seen(app) and "More." in seen(app))
 
 
 async def test_the_view_of_all_thinking_steps_with_one_key() -> None:
     async with on_stage(scenes.turn("q", "a", 1, LONG), size=(100, 60)) as (app, _, pilot):
-        assert "Thought number 1." not in seen(app)
+        assert "Thought number 4." not in seen(app)
         await pilot.press("ctrl+o")
-        assert "Thought number 1." in seen(app)
+        assert "Thought number 4." in seen(app)
         assert "… 49 more lines" in seen(app)
         await pilot.press("ctrl+o")
         assert "Thought number 12." in seen(app)
         await pilot.press("ctrl+o")
-        assert "Thought number 1." not in seen(app)
+        assert "Thought number 4." not in seen(app)
 
 
 async def test_thinking_can_be_taken_off_the_screen_and_comes_back() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -21,6 +20,7 @@ from tui.domain.events import Severity
 from tui.domain.printable import printable
 from tui.engine.state import Phase
 from tui.ui.chat.screen import ChatScreen
+from tui.ui.chat.toasts import place_toasts
 from tui.ui.dialogs.open_view import open_view
 from tui.ui.dialogs.sheet import Sheet
 from tui.ui.global_keys import GlobalKeys, own_driver
@@ -30,7 +30,13 @@ from tui.ui.terminal.clipboard import Clipboard
 from tui.ui.terminal.cluster_rows import with_whole_rows
 from tui.ui.terminal.desktop_programs import Links
 from tui.ui.terminal.sixel_rows import with_sixels
-from tui.ui.terminal.textual_private import HookedApp, add_bindings, drop_notifications, running_pump, set_bindings
+from tui.ui.terminal.textual_private import (
+    HookedApp,
+    add_bindings,
+    drop_notifications,
+    running_pump,
+    set_bindings,
+)
 from tui.ui.theme.current_theme import CurrentTheme
 from tui.ui.transcript.transcript import Transcript
 
@@ -96,8 +102,6 @@ def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], scop
 
 LOG = logging.getLogger(__name__)
 
-SUBJECT = re.compile("[:·.]")
-"""Ends the subject of a message: the words before the first colon, dot or bullet."""
 LONGEST_TOAST = 1_000
 """Most characters shown in a toast; a longer one would cover the conversation."""
 
@@ -236,13 +240,13 @@ class PonderApp(HookedApp[int]):
         """Show a toast."""
         level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
         # Error messages quote names as code, for the command line and the log; a toast is plain text.
-        message = printable(f"{text}\n{advice}" if advice else text).replace("`", "")[:LONGEST_TOAST]
-        self._drop_toasts(SUBJECT.split(message)[0])
+        message = printable(f"{text} · {advice}" if advice else text).replace("`", "")[:LONGEST_TOAST]
         self.notify(message, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
+        self.call_after_refresh(place_toasts, self)
 
-    def _drop_toasts(self, about: str = "") -> None:
-        """Remove toasts about the same subject, which are out of date. A sheet removes toasts that would cover it."""
-        drop_notifications(self, lambda toast: toast.severity == "information" and toast.message.startswith(about))
+    def _drop_toasts(self) -> None:
+        """Remove toasts that would cover a sheet."""
+        drop_notifications(self, lambda toast: toast.severity == "information")
 
     async def show_view(self, view: View, argument: str) -> None:
         self._drop_toasts()

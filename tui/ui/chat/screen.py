@@ -356,6 +356,7 @@ class ChatScreen(Screen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """Show or hide the sidebar for the new width."""
         self.place_sidebar(event.size.width)
+        self.call_after_refresh(self._below.place)
         self._ui_services.pictures.resized()
 
     def set_vim(self) -> None:

@@ -27,7 +27,7 @@ from tui.domain.events import (
     ToolStarted,
 )
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.format_numbers import count, duration, tokens
+from tui.domain.format_numbers import duration, tokens
 from tui.domain.listing import Activity, OpenSessionInfo
 from tui.domain.printable import one_line
 from tui.domain.stream import ModelLoading
@@ -295,6 +295,7 @@ class FollowLine(Static):
 
     def __init__(self, transcript: Transcript, composer: Widget) -> None:
         super().__init__("", id="below", markup=False)
+        self._words = ""
         self._transcript = transcript
         self._composer = composer
 
@@ -302,8 +303,14 @@ class FollowLine(Static):
         """Set whether the tail is followed, and how many new lines are below."""
         self.display = not following
         if not following:
-            new = f"↓ {count(below, 'new line')} · " if below > 0 else "↓ "
-            self.update(Content(new) + Content.styled("end", "bold") + Content(" follows the answer"))
+            self._words = f"↓ {below:,}" if below > 0 else "↓"
+            self.update(self._words)
+            self.place()
+
+    def place(self) -> None:
+        """Stand at the right edge of the conversation, beside its scrollbar."""
+        room = self._transcript.size.width - len(self._words) - 2
+        self.styles.offset = (max(0, room), 0)
 
     def on_click(self) -> None:
         """Scroll to the newest lines."""

@@ -85,8 +85,12 @@ def _lay_container(
             assert_never(node)
 
 
+HEADING_LOOKS = {1: Look.UNDERLINE, 3: Look.ITALIC}
+"""What headings of the first and third level have besides bold type."""
+
+
 def _heading(runs: Line, level: int, width: int) -> list[Line]:
-    look = Look.BOLD | (Look.UNDERLINE if level == 1 else Look.PLAIN)
+    look = Look.BOLD | HEADING_LOOKS.get(level, Look.PLAIN)
     styled = [run._replace(look=run.look | look) for run in _recoloured(runs, "heading")]
     mark: Line = [Run("#" * level + " ", "muted")] if level > 3 else []
     return wrap(styled, width, mark, [Run(" " * line_width(mark))] if mark else [])

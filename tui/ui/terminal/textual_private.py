@@ -92,6 +92,16 @@ def drop_notifications(app: App[R], outdated: Callable[[Notification], bool]) ->
     app._refresh_notifications()
 
 
+def keep_latest_notification(app: App[R]) -> None:
+    """Remove all toasts but the last, and errors that say something else."""
+    shown = list(app._notifications)
+    outdated = [one for one in shown[:-1] if one.severity != "error" or one.message == shown[-1].message]
+    for notification in outdated:
+        app._unnotify(notification, refresh=False)
+    if outdated:
+        app._refresh_notifications()
+
+
 def running_pump() -> MessagePump | None:
     """The widget, screen or application whose handler, timer or worker runs now."""
     return active_message_pump.get(None)
