@@ -82,7 +82,7 @@ def test_what_the_schema_accepts_the_program_accepts(validator: Draft7Validator,
         assert read_config(file).problems == (), value
 
 
-@pytest.mark.parametrize("page", ["settings.md", "providers.md", "tools.md", "money.md", "security.md"])
+@pytest.mark.parametrize("page", ["settings.md", "providers.md", "tools.md", "mcp.md", "money.md", "security.md"])
 def test_the_examples_of_the_docs_fit_the_schema(validator: Draft7Validator, page: str) -> None:
     examples = re.findall(r"^ *```toml\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert examples
@@ -106,6 +106,8 @@ def _is_a_profile(document: Mapping[str, object]) -> bool:
         ("[providers.mine]\nkey_command = 3", "3 is not of type"),
         ("[models.'mine/m']\nprice = 'dear'", "'dear' is not of type"),
         ("[mcp.servers.x]\ncommand = ['uvx']", "is not of type 'string'"),
+        ("[mcp.servers.x]\nurl = 'https://x.y'\noauth = { callback_port = 'a' }", "is not of type 'integer'"),
+        ("[mcp.servers.x]\nurl = 'https://x.y'\noauth = { client = 'a' }", "'client' was unexpected"),
         ("[permissions]\nallow = 'shell'", "'shell' is not of type 'array'"),
         ("[ui]\ntheme = 3", "3 is not of type 'string'"),
     ],

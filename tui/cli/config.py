@@ -56,6 +56,10 @@ def _init(config_file: Path) -> int:
     return 0
 
 
+_PARTS_OF_SERVERS = "#/properties/mcp/properties/servers/additionalProperties/$defs/{model}"
+"""Where the schema of a server, and so its parts, is in the whole."""
+
+
 def _schema() -> str:
     from tui.tools.mcp.configuration import ServerConfig
     from tui.tools.permissions.rules import Verdict
@@ -64,7 +68,7 @@ def _schema() -> str:
     tables = {
         "providers": _rows(json_schema(PROVIDER_KEYS)),
         "models": _rows(json_schema(ROW_KEYS)),
-        "mcp": _table({"servers": _rows(ServerConfig.model_json_schema())}),
+        "mcp": _table({"servers": _rows(ServerConfig.model_json_schema(ref_template=_PARTS_OF_SERVERS))}),
         "permissions": _table(dict.fromkeys((*Verdict, "environment"), texts)),
     }
     return json.dumps(config_schema(tables), indent=2) + "\n"
