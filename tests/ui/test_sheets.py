@@ -12,6 +12,7 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.events import ApprovalAsked, ApprovalSettled, ToolStarted
 from tui.ui.dialogs.approval import QUIET_S, Approval
+from tui.ui.input.field import Field
 
 LINES = (
     "/sessions",
@@ -346,3 +347,10 @@ async def test_read_row_by_row_nothing_stands_beside_conversation_and_sheets() -
         assert not app.chat.sidebar.display
         await app.ui_services.run_line("/help")
         await until(pilot, lambda: [sheet.outer_size for sheet in app.screen.query(".sheet")] == [app.size])
+
+
+@pytest.mark.parametrize("motion", [True, False])
+async def test_the_cursor_of_a_field_blinks_only_where_things_may_move(motion: bool) -> None:
+    async with on_stage(size=(90, 24), values={"ui.motion": motion}) as (app, _, pilot):
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: isinstance(app.focused, Field) and app.focused.cursor_blink is motion)

@@ -43,6 +43,10 @@ class Field(Input):
         )
         self._handed_on = handed_on
 
+    def on_mount(self) -> None:
+        """The cursor blinks only where things may move."""
+        self.cursor_blink = self.app.animation_level != "none"
+
     def hand_on(self, keys: frozenset[str]) -> None:
         """Send these keys as ``Pressed`` instead of typing them."""
         self._handed_on = keys
