@@ -7,7 +7,10 @@ import for Unix was imported before: only our own code is tested.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
+import io
+import json
 import os
 import pathlib
 import pkgutil
@@ -15,6 +18,8 @@ import select
 import signal
 import sys
 import types
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 BEFORE = (
     "acp", "asyncio", "concurrent.futures.thread", "ctypes", "getpass", "httpx", "jsonschema", "keyring",
@@ -113,18 +118,43 @@ async def call_tools() -> None:
     print(*offered)
 
 
-def main() -> int:
-    """Import everything, or run the command line."""
-    become_windows()
-    if sys.argv[1:] == ["import-all"]:
-        print("\n".join(import_all()))
-        return 0
-    if sys.argv[1:] == ["call-tools"]:
-        asyncio.run(call_tools())
-        return 0
+def run_all(commands: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
+    """Run command lines one after the other, with what each reads; returns what each wrote and its exit code."""
     from tui.cli.main import main as ponder
 
-    return ponder(sys.argv[1:])
+    def stream(content: bytes = b"") -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+
+    def written(text: io.TextIOWrapper) -> str:
+        text.flush()
+        assert isinstance(text.buffer, io.BytesIO)
+        return text.buffer.getvalue().decode()
+
+    done: list[dict[str, object]] = []
+    for command in commands:
+        out, errors = stream(), stream()
+        sys.stdin = stream(command.get("said", "").encode())
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            code = ponder(command["words"])
+        done.append({"code": code, "out": written(out), "errors": written(errors)})
+    return done
+
+
+def main() -> int:
+    """Import everything, use tools, run command lines that stdin names, or run one that opens the screen."""
+    become_windows()
+    match sys.argv[1:]:
+        case ["import-all"]:
+            print("\n".join(import_all()))
+        case ["call-tools"]:
+            asyncio.run(call_tools())
+        case ["run-all"]:
+            print(json.dumps(run_all(json.loads(sys.stdin.read()))))
+        case words:
+            from tui.cli.main import main as ponder
+
+            return ponder(words)
+    return 0
 
 
 if __name__ == "__main__":
