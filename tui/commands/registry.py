@@ -6,15 +6,15 @@ made from the registry.
 
 from __future__ import annotations
 
-import difflib
+import dataclasses
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Severity
+from tui.domain.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
@@ -227,13 +227,13 @@ def by_need(commands: Iterable[Command], *, busy: bool = False) -> list[Command]
     return sorted(commands, key=lambda command: (command.while_busy and not busy, command.group is not Group.MODEL))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Registry:
     """All commands, by id and by slash word."""
 
     commands: tuple[Command, ...]
-    _by_slash: Mapping[str, Command] = field(init=False, repr=False)
-    _by_id: Mapping[str, Command] = field(init=False, repr=False)
+    _by_slash: Mapping[str, Command] = dataclasses.field(init=False, repr=False)
+    _by_id: Mapping[str, Command] = dataclasses.field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_slash", {command.slash: command for command in self.commands if command.slash})
@@ -308,8 +308,10 @@ def parse_line(registry: Registry, line: str) -> ParsedLine:
 
 def nearest_words(registry: Registry, word: str) -> list[str]:
     """Slash words similar to a word."""
+    from difflib import get_close_matches  # loaded with the first word that is unknown
+
     starting = [name for name in registry.slash_words if name.startswith(word.lower())]
-    return (starting or difflib.get_close_matches(word.lower(), registry.slash_words, n=3, cutoff=0.5))[:3]
+    return (starting or get_close_matches(word.lower(), registry.slash_words, n=3, cutoff=0.5))[:3]
 
 
 def complete(registry: Registry, context: CommandContext, line: str) -> list[Completion]:

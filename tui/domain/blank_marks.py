@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.printable import printable
 
 BLANK = "·"
@@ -17,10 +18,10 @@ MOST_BLANK_LINES = 2
 WRAP_SIGN = "↪"
 """Begins a row that continues the one above it on the screen."""
 
-_OTHER_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")
-_LOOKS_LIKE_A_MARK = re.compile(f"[{BLANK}⟨⟩{WRAP_SIGN}]")
-_RUNS = re.compile(r"(?<=\S)(?:  +| (?=\n|\Z))|^  +$", re.MULTILINE)
-_INDENT = re.compile(rf"^([-+]?)( {{{WIDEST_INDENT},}})", re.MULTILINE)
+_OTHER_BLANKS = lazy_regex("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")
+_LOOKS_LIKE_A_MARK = lazy_regex(f"[{BLANK}⟨⟩{WRAP_SIGN}]")
+_RUNS = lazy_regex(r"(?<=\S)(?:  +| (?=\n|\Z))|^  +$", re.MULTILINE)
+_INDENT = lazy_regex(rf"^([-+]?)( {{{WIDEST_INDENT},}})", re.MULTILINE)
 
 
 def marked(text: str) -> str:

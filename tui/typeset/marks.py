@@ -9,28 +9,30 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tui.domain.lazy_regex import lazy_regex
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-DETAILS = re.compile(
+DETAILS = lazy_regex(
     r"^ {0,3}<details(?P<open>\s+open(?:=\"\w*\"|='\w*'|=\w+)?)?\s*>(?P<rest>.*)$",
     re.IGNORECASE,
 )
-SUMMARY = re.compile(r"^\s*<summary>(?P<title>.*)$", re.IGNORECASE)
-SUMMARY_END = re.compile(r"</summary>", re.IGNORECASE)
+SUMMARY = lazy_regex(r"^\s*<summary>(?P<title>.*)$", re.IGNORECASE)
+SUMMARY_END = lazy_regex(r"</summary>", re.IGNORECASE)
 SUMMARY_LINES = 8
 """Most lines of a summary."""
-DETAILS_END = re.compile(r"^(?P<before> {0,3}|[^`]*)</details>(?P<rest>.*)$", re.IGNORECASE)
+DETAILS_END = lazy_regex(r"^(?P<before> {0,3}|[^`]*)</details>(?P<rest>.*)$", re.IGNORECASE)
 MOST_NESTED = 6
 NO_SUMMARY = "Details"
-FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-FOOTNOTE = re.compile(r"^ {0,3}\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<rest>.*)$")
-REFERENCE = re.compile(r"\[\^([^\]\s^]{1,60})\]")
+FENCE = lazy_regex(r"^ {0,3}(`{3,}|~{3,})")
+FOOTNOTE = lazy_regex(r"^ {0,3}\[\^(?P<label>[^\]\s^]{1,60})\]:[ \t]*(?P<rest>.*)$")
+REFERENCE = lazy_regex(r"\[\^([^\]\s^]{1,60})\]")
 """A reference to a footnote, or the beginning of one."""
-KEY = re.compile(r"<kbd>([^<>\n]{1,60})</kbd>", re.IGNORECASE)
-ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|$)", re.IGNORECASE)
+KEY = lazy_regex(r"<kbd>([^<>\n]{1,60})</kbd>", re.IGNORECASE)
+ALERT = lazy_regex(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|$)", re.IGNORECASE)
 """The first line of a quote that is an alert."""
 
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tui.domain.lazy_regex import lazy_regex
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
@@ -33,40 +35,40 @@ MOST_LINES = 64
 MOST_OPEN = 300
 """Characters after a dollar sign that may still become a formula while the text streams."""
 
-DISPLAY = re.compile(r"[ \t]*(?:(?P<dollars>\$\$)|(?P<bracket>\\\[)|\\begin\{(?P<name>[A-Za-z]+\*?)\})")
+DISPLAY = lazy_regex(r"[ \t]*(?:(?P<dollars>\$\$)|(?P<bracket>\\\[)|\\begin\{(?P<name>[A-Za-z]+\*?)\})")
 """The beginning of a line that opens a display formula."""
-AFTER_DISPLAY = re.compile(r"[ \t]*(?:[.,;:]|\(\d+\))*[ \t]*")
-FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
+AFTER_DISPLAY = lazy_regex(r"[ \t]*(?:[.,;:]|\(\d+\))*[ \t]*")
+FENCE = lazy_regex(r"[ \t]*(?:`{3}|~{3})")
 BRACKETED = {
-    "\\(": re.compile(r"\\\((?:[^\\]|\\[^)]){0,4000}?\\\)"),
-    "\\[": re.compile(r"\\\[(?:[^\\]|\\[^\]]){0,4000}?\\\]"),
+    "\\(": lazy_regex(r"\\\((?:[^\\]|\\[^)]){0,4000}?\\\)"),
+    "\\[": lazy_regex(r"\\\[(?:[^\\]|\\[^\]]){0,4000}?\\\]"),
 }
-NUMBER_OR_BOX = re.compile(r"[\s\d]*|[xX]")
+NUMBER_OR_BOX = lazy_regex(r"[\s\d]*|[xX]")
 r"""Content of ``\[…\]`` that means brackets: a reference, or the box of a task list."""
-DOUBLE = re.compile(r"\$\$(?!\$)((?:[^$\\]|\\.){1,4000}?)\$\$(?!\$)", re.DOTALL)
-SINGLE = re.compile(r"\$((?>\\text\{[^{}]*(?:\}|\Z)|[^$\\`]|\\[^`]){1,1000}?)\$(?!\$)", re.DOTALL)
-TEXT = re.compile(r"\\text\{[^{}]*(?:\}|\Z)|\\\$")
+DOUBLE = lazy_regex(r"\$\$(?!\$)((?:[^$\\]|\\.){1,4000}?)\$\$(?!\$)", re.DOTALL)
+SINGLE = lazy_regex(r"\$((?>\\text\{[^{}]*(?:\}|\Z)|[^$\\`]|\\[^`]){1,1000}?)\$(?!\$)", re.DOTALL)
+TEXT = lazy_regex(r"\\text\{[^{}]*(?:\}|\Z)|\\\$")
 """Where a dollar sign does not end a formula."""
-LATEX = re.compile(r"\\[A-Za-z]{2}|[\^_]\{|\\[,;!{}|]")
-SIGN = re.compile(r"\\[A-Za-z,;!{}|%]|[\^_=<>{}]")
+LATEX = lazy_regex(r"\\[A-Za-z]{2}|[\^_]\{|\\[,;!{}|]")
+SIGN = lazy_regex(r"\\[A-Za-z,;!{}|%]|[\^_=<>{}]")
 """Characters that occur in formulas, but not in numbers with units, prices and sentences."""
-COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\{[^{}]*\})?|\\.")
-OPEN_ARGUMENT = re.compile(r"\\[A-Za-z]+\*?\{[^{}]*\Z")
-PROSE = re.compile(
+COMMAND = lazy_regex(r"\\[A-Za-z]+\*?(?:\{[^{}]*\})?|\\.")
+OPEN_ARGUMENT = lazy_regex(r"\\[A-Za-z]+\*?\{[^{}]*\Z")
+PROSE = lazy_regex(
     r"(?<!\S)(?:and|or|to|the|for|per|from|is|are|was|were|of|on|at|by|but|not|with|than|then|you|vs|about)"
     r"(?![^\s,.;:!?])"
     r"|[A-Za-z]{3,}\s+[A-Za-z]{2,}|[A-Za-z]{2,}\s+[A-Za-z]{3,}"
 )
-VARIABLE = re.compile(r"[A-Z]{2,}_[A-Z0-9_]+")
-SUFFIX = re.compile(r"(?:th|st|nd|rd|s|d|D)(?![A-Za-z0-9])")
+VARIABLE = lazy_regex(r"[A-Z]{2,}_[A-Z0-9_]+")
+SUFFIX = lazy_regex(r"(?:th|st|nd|rd|s|d|D)(?![A-Za-z0-9])")
 """Letters that may directly follow a formula: the *n*th."""
 NOT_BEFORE = frozenset("+*?)]}^\\$_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Characters before a dollar sign that opens nothing: another word, the end of a regular expression."""
 NOT_AFTER = frozenset("({_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Characters after a dollar sign that closes nothing: the next variable or price."""
-PATH = re.compile(r"""[("'\[<*_]*(?:[A-Za-z]:|\\\\[\w.$-]+)\\""")
+PATH = lazy_regex(r"""[("'\[<*_]*(?:[A-Za-z]:|\\\\[\w.$-]+)\\""")
 """The beginning of a Windows path."""
-BEGINS = re.compile(r"[$\\]")
+BEGINS = lazy_regex(r"[$\\]")
 KEPT_ESCAPES = (",", ";")
 """Escapes kept as written outside formulas too: markdown never needs them, LaTeX spacing and `find -exec` do."""
 

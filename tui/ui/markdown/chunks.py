@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import lazy_regex
 from tui.typeset.diagrams.fence import is_mermaid
 from tui.typeset.marks import (
     DETAILS,
@@ -33,12 +34,12 @@ DIAGRAM_LIMITS = (800, 40_000)
 TABLE_LINES, TABLE_SIZE = 64, 16_000
 """Rows, and characters, of a table in one part."""
 
-FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
-CONTINUATION = re.compile(r"^(?: {2,}|\t)\S")
-DELIMITER = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
-DEFINITION = re.compile(r"^ {0,3}[:~][ \t]+\S")
-NO_ROW = re.compile(
+FENCE = lazy_regex(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+CONTINUATION = lazy_regex(r"^(?: {2,}|\t)\S")
+DELIMITER = lazy_regex(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+LIST_ITEM = lazy_regex(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+DEFINITION = lazy_regex(r"^ {0,3}[:~][ \t]+\S")
+NO_ROW = lazy_regex(
     r"^(?: {4}| {0,3}(?:\t|>|(?:#{1,6}|[-*+]|\d{1,9}[.)])(?:[ \t]|$)|([-*_])(?:[ \t]*\1){2,}[ \t]*$|`{3}|~{3}))"
 )
 """Lines that end a table without a blank line before them."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
+
+from tui.domain.lazy_regex import lazy_regex
 
 KITTY_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 NAME_QUESTION = "\x1b[>q"
@@ -13,11 +14,11 @@ CELL_QUESTION = "\x1b[16t"
 COLOURS_QUESTION = "\x1b[?1;1;0S"
 """XTSMGRAPHICS: how many colours a sixel picture may have."""
 QUESTIONS = KITTY_QUESTION + NAME_QUESTION + CELL_QUESTION + COLOURS_QUESTION
-KITTY_ANSWER = re.compile(r"\x1b_Gi=31[^;]*;OK\x1b\\")
-NAME_ANSWER = re.compile(r"\x1bP>\|([A-Za-z]+)[ (]?v?([0-9.]*)")
-CELL_ANSWER = re.compile(r"\x1b\[6;([0-9]{1,4});([0-9]{1,4})t")
-COLOURS_ANSWER = re.compile(r"\x1b\[\?1;0;([0-9]{1,6})S")
-ATTRIBUTES = re.compile(r"\x1b\[\?([0-9;]+)c")
+KITTY_ANSWER = lazy_regex(r"\x1b_Gi=31[^;]*;OK\x1b\\")
+NAME_ANSWER = lazy_regex(r"\x1bP>\|([A-Za-z]+)[ (]?v?([0-9.]*)")
+CELL_ANSWER = lazy_regex(r"\x1b\[6;([0-9]{1,4});([0-9]{1,4})t")
+COLOURS_ANSWER = lazy_regex(r"\x1b\[\?1;0;([0-9]{1,6})S")
+ATTRIBUTES = lazy_regex(r"\x1b\[\?([0-9;]+)c")
 SIXEL_ATTRIBUTE = "4"
 PLACEHOLDERS_FROM = {"kitty": (0, 28), "ghostty": (1, 0)}
 """Terminals that draw pictures in the place of characters. Others know the protocol, but not this part of it."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.lazy_lines import LinePosition
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.transcript import Transcript
