@@ -17,12 +17,19 @@ from tests.app.stage import config
 from tests.ui.stage import type_in, until
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.tool_run import ToolRun
+from tui.ui.dialogs import server_form
 from tui.ui.dialogs.server_form import ServerForm
 from tui.ui.panels.row_list import RowList
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
 
 FAKES = Path(__file__).parents[1] / "fakes"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers are taken however soon they come."""
+    monkeypatch.setattr(server_form, "QUIET_S", 0.0)
 
 
 async def _once(*_: object) -> str:
@@ -162,3 +169,23 @@ async def test_two_forms_are_asked_one_after_the_other(tmp_path: Path) -> None:
         await s.until_it_says("Second")
         await s.pilot.press("down", "enter")
         assert json.loads(await _said(s, call)) == [{"action": "accept", "content": {"a": True}}, {"action": "accept"}]
+
+
+async def test_what_was_meant_for_the_draft_sends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form may appear in the middle of a word, and a message may have several lines."""
+    form = {"message": "Say", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
+    async with _opened(tmp_path, "plain_mcp_server.py", "asks") as s:
+        monkeypatch.setattr(server_form, "QUIET_S", 1_000.0)
+        call = _call(s, "t", forms=[form])
+        sheet = await _asked(s)
+        await type_in(s.pilot, "ord")
+        await s.pilot.press("enter")
+        assert sheet.query_one(RowList).chosen == "send"
+        await type_in(s.pilot, "and")
+        await s.pilot.press("enter", "enter")
+        await s.pilot.pause()
+        assert s.app.screen is sheet
+        assert not call.done()
+        monkeypatch.setattr(server_form, "QUIET_S", 0.0)
+        await s.pilot.press("enter")
+        assert json.loads(await _said(s, call)) == [{"action": "accept", "content": {"a": "ord"}}]

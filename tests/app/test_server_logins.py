@@ -20,6 +20,12 @@ from tui.ui.dialogs.server_form import ServerForm
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers are taken however soon they come."""
+    monkeypatch.setattr("tui.ui.dialogs.server_form.QUIET_S", 0.0)
+
+
 @asynccontextmanager
 async def _opened(home: Path) -> AsyncIterator[tuple[Screen, OAuthServer]]:
     async with OAuthServer() as server:

@@ -60,8 +60,16 @@ def test_progress_is_shown_in_the_row_and_a_form_above_the_conversation(tmp_path
             terminal.wait_for("Email *  ada@example.com")
             for _ in range(6):
                 terminal.type("\x1b[B")
-            terminal.type("\r")
-            terminal.until(lambda: model.asked.acquire(blocking=False), "the third request")
+            pressed = time.monotonic()
+
+            def is_sent() -> bool:
+                nonlocal pressed
+                if time.monotonic() - pressed > PAUSE_S:
+                    pressed = time.monotonic()
+                    terminal.type("\r")
+                return model.asked.acquire(blocking=False)
+
+            terminal.until(is_sent, "the third request")
             model.say("It is ordered.")
             model.finish()
             terminal.wait_for("It is ordered.")

@@ -5,6 +5,7 @@ All texts of the server are inside the box. Nothing is sent, and no address is o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -27,6 +28,8 @@ STEERING = frozenset({"up", "down", "tab", "shift+tab", "pageup", "pagedown"})
 BESIDE = {"tab": "down", "shift+tab": "up"}
 SEND, COPY, DECLINE = "send", "copy", "decline"
 WHO_ASKS = "an MCP server asks, not ponder"
+QUIET_S = 0.3
+"""Time after a letter, and after the form appears, in which nothing is sent: the user may be writing a message."""
 TYPED = frozenset({FieldKind.TEXT, FieldKind.NUMBER, FieldKind.INTEGER})
 
 
@@ -47,6 +50,7 @@ class ServerForm(Sheet[None]):
             if field.default is not None
         }
         self._rows = _form_rows(form)
+        self._typed_at = time.monotonic()
         self._answered = False
 
     def inside(self) -> Sequence[Widget]:
@@ -136,6 +140,8 @@ class ServerForm(Sheet[None]):
         self._list.step(BESIDE.get(event.key, event.key))
 
     async def on_key(self, event: events.Key) -> None:
+        if event.is_printable:
+            self._typed_at = time.monotonic()
         if event.key in BESIDE:
             event.stop()
             event.prevent_default()
@@ -147,6 +153,7 @@ class ServerForm(Sheet[None]):
     @on(Input.Changed)
     def _typed_into(self, event: Input.Changed) -> None:
         field = self._field_of(self._list.chosen)
+        self._typed_at = time.monotonic()
         if field is not None and field.kind in TYPED:
             self._entered[field.name] = event.value
             self._draw()
@@ -165,6 +172,8 @@ class ServerForm(Sheet[None]):
         field = self._field_of(key)
         if field is not None and key is not None:
             self._toggle(field, key)
+        elif key in (SEND, DECLINE) and time.monotonic() - self._typed_at < QUIET_S:
+            return
         elif key == SEND:
             self._send()
         elif key == COPY:
