@@ -13,10 +13,11 @@ from tui.commands.registry import Copy
 from tui.domain.blocks import OpaqueBlock, TextBlock
 from tui.domain.events import Stamped
 from tui.domain.messages import Turn
-from tui.domain.stream import BlockStarted, SearchReported
+from tui.domain.stream import BlockFinished, BlockStarted, CitationsReceived, SearchReported, StreamEvent, TextDelta
 from tui.domain.usage import Usage
-from tui.domain.web_search import Citation, Source, WebSearch, source
+from tui.domain.web_search import WHOLE, Citation, Source, WebSearch, source
 from tui.ui.markdown.runs import Line, line_width, plain
+from tui.ui.transcript.blocks import Answer
 from tui.ui.transcript.section import text_width
 from tui.ui.transcript.tool_call import ToolCall
 from tui.ui.transcript.usage_line import usage_line
@@ -159,6 +160,37 @@ def test_a_search_is_shown_while_it_runs_and_asks_nobody() -> None:
     assert [plain(rows(block, 80)[0]) for block in sections_of(live)[-1].blocks if isinstance(block, ToolCall)] == [
         '✓ web_search  "rain"'.ljust(50) + "1 result · run by the provider"
     ]
+
+
+def cited(index: int, text: str, *sources: Source) -> list[StreamEvent]:
+    found = tuple(Citation(source=one, end=WHOLE) for one in sources)
+    start: list[StreamEvent] = [BlockStarted(index, "text"), CitationsReceived(index, ())]
+    return [*start, TextDelta(index, text), CitationsReceived(index, found), BlockFinished(index)]
+
+
+def live_text(*events: StreamEvent) -> str:
+    live = conversation()
+    for number, event in enumerate([*scenes.begun(), *map(scenes.streamed, events)]):
+        live.take(Stamped("s", number, event))
+    return "\n".join(block.text() for block in sections_of(live)[-1].blocks if isinstance(block, Answer))
+
+
+def test_markers_come_with_the_words_where_the_provider_tells_them_in_time() -> None:
+    uncited: list[StreamEvent] = [BlockStarted(2, "text"), TextDelta(2, " and"), BlockFinished(2)]
+    claude = [*cited(1, "It is wet", A, B), *uncited, *cited(3, " cold", B)]
+    assert live_text(*claude) == "It is wet [1][2] and cold [2]"
+
+    first = (Citation(source=A, start=0, end=10),)
+    both = (*first, Citation(source=B, start=11, end=23))
+    start: list[StreamEvent] = [BlockStarted(0, "text"), TextDelta(0, "It is wet.")]
+    rest: list[StreamEvent] = [TextDelta(0, " And so cold."), CitationsReceived(0, both), CitationsReceived(0, both)]
+    assert live_text(*start, CitationsReceived(0, first), *rest) == "It is wet. [1] And so cold. [2]"
+
+
+@pytest.mark.parametrize(("text", "end"), [("It is wet.", 5), ("It is wet. ", 11)])
+def test_markers_whose_place_is_passed_or_open_wait_for_the_end(text: str, end: int) -> None:
+    late = (Citation(source=A, start=0, end=end),)
+    assert live_text(BlockStarted(0, "text"), TextDelta(0, text), CitationsReceived(0, late)) == text
 
 
 def test_the_bill_of_an_answer_counts_its_searches() -> None:

@@ -110,7 +110,7 @@ def _with_marks(text: str, marks: _Marks) -> str:
             continue
         pieces.append(text[at:position])
         at = gone.get(position, position)
-        mark = _mark(marks.at.get(position, ()))
+        mark = marker(marks.at.get(position, ()))
         # What follows must not make a link of the marker, and a word must not run into it.
         before = " " if position and not text[position - 1].isspace() else ""
         after = " " if text[at : at + 1] in ("(", "[", ":") else ""
@@ -118,7 +118,7 @@ def _with_marks(text: str, marks: _Marks) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _mark(numbers: Sequence[int]) -> str:
+def marker(numbers: Sequence[int]) -> str:
     """The numbers of one place: ``[1][2]``, and ``[3–20]`` for many in a row."""
     runs: list[list[int]] = []
     for number in numbers:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tui.domain.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
-from tui.domain.citations import SourceNumbers, marked_group, text_groups
+from tui.domain.citations import SourceNumbers, marked_group, marker, text_groups
 from tui.domain.messages import Message
 from tui.domain.printable import one_line
 from tui.domain.stream import (
@@ -25,7 +25,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.domain.web_search import WebSearch
+from tui.domain.web_search import WHOLE, Citation, WebSearch
 from tui.engine.timers import ThinkingTimer
 from tui.ui.markdown.runs import Run
 from tui.ui.pictures.picture import Picture
@@ -74,6 +74,13 @@ class LiveAnswer:
         self._arguments: dict[int, list[str]] = {}
         self._cited: set[int] = set()
         """Indexes of texts whose sources the provider names."""
+        self._lengths: dict[int, int] = {}
+        """Characters of each text so far."""
+        self._last = ""
+        """The last character that came."""
+        self._marked: dict[int, int] = {}
+        """How many citations of each text have a marker."""
+        self._numbers = SourceNumbers()
         self._searches: dict[int | str, tuple[WebSearch, ToolCall]] = {}
         """By index, and by the id that joins a call and its result."""
         self._running: Thinking | None = None
@@ -86,6 +93,8 @@ class LiveAnswer:
         match event:
             case TextDelta(index, text):
                 self._answer(index).append(text)
+                self._lengths[index] = self._lengths.get(index, 0) + len(text)
+                self._last = text[-1:]
             case ThinkingDelta(index, text):
                 thinking = self._thinking(index)
                 thinking.append(text)
@@ -192,10 +201,8 @@ class LiveAnswer:
                 self._thinking(index).word = "summary" if form is ThinkingForm.SUMMARY else ""
             case BlockStarted(index, "tool_call", name, call_id):
                 self._named(index, name, call_id)
-            case SearchReported(index, search):
-                self._search(index, search)
-            case CitationsReceived(index):
-                self._cited.add(index)
+            case SearchReported() | CitationsReceived():
+                self._on_web(event)
             case BlockStarted(_, "opaque", name):
                 self._add(Caption(Run(f"◇ {one_line(name or 'provider item', 60)}", "muted")))
             case BlockNamed(index, name, call_id):
@@ -207,6 +214,14 @@ class LiveAnswer:
             case _:
                 pass
 
+    def _on_web(self, event: SearchReported | CitationsReceived) -> None:
+        if isinstance(event, SearchReported):
+            self._search(event.index, event.search)
+            return
+        self._cited.add(event.index)
+        if not event.in_bytes:
+            self._mark(event.index, event.citations)
+
     def _start_over(self) -> None:
         """The server restarted its answer: discard what came before."""
         del self.section.blocks[1:]
@@ -214,6 +229,9 @@ class LiveAnswer:
         self._arguments.clear()
         self.calls.clear()
         self._cited.clear()
+        self._lengths.clear()
+        self._marked.clear()
+        self._numbers = SourceNumbers()
         self._searches.clear()
         self._running = None
 
@@ -251,6 +269,20 @@ class LiveAnswer:
             if block not in self.section.blocks:
                 self._add(block)
         return block
+
+    def _mark(self, index: int, citations: Sequence[Citation]) -> None:
+        """Put the numbers of new sources at the end of the text, if that is their place; ``finish`` puts the others."""
+        known, answer = self._marked.get(index, 0), self._blocks.get(index)
+        fresh, end = citations[known:], self._lengths.get(index, 0)
+        if (
+            fresh
+            and isinstance(answer, Answer)
+            and not self._last.isspace()
+            and all(one.end in (WHOLE, end) for one in fresh)
+        ):
+            numbers = dict.fromkeys(self._numbers.number(one.source) for one in fresh)
+            answer.append(f" {marker(list(numbers))}")
+        self._marked[index] = len(citations)
 
     def _text_before(self, index: int) -> Answer | None:
         """The text that the text with this index continues: providers cut a text at its citations."""

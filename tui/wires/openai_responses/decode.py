@@ -15,6 +15,7 @@ import orjson
 from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
+    CitationsReceived,
     Finish,
     ProviderStateReceived,
     ResponseFinished,
@@ -44,7 +45,7 @@ from tui.wires.openai_responses.items import (
     new_item,
     with_output_index,
 )
-from tui.wires.openai_responses.web_search import charged_searches
+from tui.wires.openai_responses.web_search import charged_searches, citations_of
 from tui.wires.wire import Frame
 
 NOTHING: tuple[StreamEvent, ...] = ()
@@ -117,6 +118,16 @@ class ResponseOutput:
         with contextlib.suppress(Contradiction):  # the finished item has the same text and replaces all
             events += part.complete(final)
         return events
+
+    def on_annotation(self, event: Json) -> Sequence[StreamEvent]:
+        """Handle the source of a part of a text; the finished item has all of them again."""
+        item = self._item(event, "message")
+        annotation = child(event, "annotation")
+        if not isinstance(item, MessageItem) or item.done is not None or not annotation:
+            return NOTHING
+        part, events = self._part(item, event, "text")
+        part.annotations = [*part.annotations, annotation]
+        return [*events, CitationsReceived(part.index, citations_of(part.annotations))]
 
     def on_thinking(self, event: Json, field: str, sub_name: str) -> Sequence[StreamEvent]:
         """Handle a delta of a summary or of the reasoning itself."""
@@ -256,6 +267,7 @@ OUTPUT_HANDLERS: Mapping[str, Callable[[ResponseOutput, Json], Sequence[StreamEv
     "response.output_item.done": ResponseOutput.on_item_done,
     "response.content_part.added": ResponseOutput.on_part_added,
     "response.output_text.done": ResponseOutput.on_text_done,
+    "response.output_text.annotation.added": ResponseOutput.on_annotation,
     "response.refusal.done": ResponseOutput.on_text_done,
 }
 """Handlers by event type."""
