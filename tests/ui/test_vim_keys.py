@@ -155,6 +155,14 @@ async def test_a_slash_in_an_empty_draft_begins_a_command() -> None:
         assert _mode(app) == "INSERT"
 
 
+async def test_a_key_right_after_escape_is_not_lost() -> None:
+    async with _composer() as (app, _, pilot, composer):
+        await type_in(pilot, "one two")
+        await pilot.press("alt+b", "D")
+        await until(pilot, lambda: composer.text == "one ")
+        assert _mode(app) == "NORMAL"
+
+
 async def test_a_paste_in_normal_mode_is_one_change() -> None:
     async with _composer() as (_, _, pilot, composer):
         await type_in(pilot, "ab")

@@ -3,6 +3,7 @@
 # A module of its own, because it is loaded only if the user wants these keys.
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 AS_IN_VIM = {"left": "h", "right": "l", "backspace": "h", "delete": "x", "home": "0", "end": "$", "ctrl+r": "ctrl+r"}
 IN_VISUAL = {"up": "k", "down": "j", "enter": "j"}
+ESCAPE_AND_KEY = re.compile(r"alt\+([A-Za-z0-9])")
+"""What terminals make of escape and a key that follows at once. Those that are bound to commands do not come here."""
 BEGINS_A_LINE = "/!@"
 """Keys that in an empty draft begin a command or name a file."""
 
@@ -48,6 +51,10 @@ class VimKeys:
     def press(self, event: events.Key) -> bool:
         """Take a key; False if it means the same as without vim."""
         if self.is_inserting:
+            if (quick := ESCAPE_AND_KEY.fullmatch(event.key)) is not None:
+                self._pass("escape")
+                self._pass(quick[1])
+                return True
             return event.key == "escape" and not self._composer.popup_open and self._pass("escape")
         self._sync()
         if event.key == "escape":
