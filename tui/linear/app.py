@@ -58,7 +58,7 @@ class LinearApp:
         self.entering = Entering(self)
         self.typed = make_typed(self.entering.take_from_thread)
         self.questions = Questions(out, self.typed, self.entering.take)
-        self.conversation = Conversation(services, out, self._heard)
+        self.conversation = Conversation(services, out, self._heard, lambda: self.prompting.soon())
         self.composing = Composing(services.drafts)
         out.went = self._output_ended
         out.prompt_lost = lambda: self.prompting.later()

@@ -28,11 +28,18 @@ STILL_EVERY_S = 30.0
 class Conversation:
     """The session that is open, in lines."""
 
-    def __init__(self, services: AppServices, out: LineWriter, heard: Callable[[AppEvent], None]) -> None:
-        """``heard`` is called with each event after its lines were given."""
+    def __init__(
+        self,
+        services: AppServices,
+        out: LineWriter,
+        heard: Callable[[AppEvent], None],
+        opened: Callable[[], None],
+    ) -> None:
+        """``heard`` is called with each event after its lines were given, ``opened`` when a session was opened."""
         self._services = services
         self._out = out
         self._heard = heard
+        self._opened = opened
         self._lines = TurnLines(time.monotonic)
         self._state: SessionState | None = None
         self._seen = -1
@@ -60,7 +67,7 @@ class Conversation:
     @property
     def is_settled(self) -> bool:
         """Whether nothing runs, and everything that has happened was said."""
-        if self.is_busy:
+        if self.is_busy or self._after_opening is not None:
             return False
         now = self._services.chat.view()
         is_waiting = bool(now.queue) and not now.queue_held
@@ -93,12 +100,15 @@ class Conversation:
             self._subscription = subscription
             try:
                 self._begin(view)
+                self._opened()
                 async for batch in subscription.batches(FRAME_S, at_most=MOST_A_FRAME):
                     for stamped in batch:
                         if stamped.seq > view.seq and self._subscription is subscription:
                             self._take(stamped)
                     if self._subscription is not subscription:
                         break
+                    if self._out.is_behind:
+                        await self._out.written()
             finally:
                 subscription.close()
 

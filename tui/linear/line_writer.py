@@ -12,6 +12,8 @@ from typing import TextIO
 from tui.domain.printable import printable
 
 CLOSE_WITHIN_S = 1.0
+MOST_WAITING = 32
+"""Pieces that may wait for the terminal before no more of an answer is taken."""
 
 
 class LineWriter:
@@ -38,6 +40,11 @@ class LineWriter:
     @property
     def is_held(self) -> bool:
         return self._held is not None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the terminal takes less than is written."""
+        return self._pieces.qsize() > MOST_WAITING
 
     def say(self, lines: Iterable[str]) -> None:
         """Write these lines, below a prompt if there is one."""
