@@ -31,7 +31,7 @@ from tests.ui.stage import type_in, until
 from tui.domain.blocks import TextBlock
 from tui.domain.events import TurnFinished
 from tui.domain.messages import Role
-from tui.ui.input.input_area import AFTER_STEP, AT_THE_END
+from tui.ui.input.queued_prompts import AFTER_STEP, AT_THE_END
 
 STEER = "Only the heading"
 

@@ -89,8 +89,8 @@ class FakeChat(ChatService):
     async def resume_queue(self) -> None:
         self.asked.append(("resume", None))
 
-    async def take_last_queued(self) -> tuple[Block, ...]:
-        self.asked.append(("take_last_queued", None))
+    async def take_last_queued(self, prompt: str = "") -> tuple[Block, ...]:
+        self.asked.append(("take_last_queued", prompt or None))
         return ()
 
     async def end_wait(self, *, now: bool) -> None:

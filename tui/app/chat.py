@@ -122,9 +122,9 @@ class ChatService:
     async def resume_queue(self) -> None:
         await self._current.call(self._current.session.queue.resume())
 
-    async def take_last_queued(self) -> tuple[Block, ...]:
+    async def take_last_queued(self, prompt: str = "") -> tuple[Block, ...]:
         """Remove the last queued prompt and return it; () if nothing is queued."""
-        return await self._current.call(self._current.session.queue.take_last_queued())
+        return await self._current.call(self._current.session.queue.take_last_queued(prompt))
 
     async def end_wait(self, *, now: bool) -> None:
         """Send a retry that is awaited ``now``, or agree to a long wait before it."""

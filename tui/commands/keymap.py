@@ -33,6 +33,7 @@ WITHOUT_COMMAND = {"ctrl+z": "suspends the program", "ctrl+underscore": "undoes 
 WITHOUT_COMMAND_IN_TRANSCRIPT = {
     "n": "goes to the next match, or sends a retry now",
     "N": "goes to the previous match",
+    "x": "removes the last queued prompt",
 }
 
 

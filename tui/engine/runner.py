@@ -170,11 +170,13 @@ class Queue:
         self._start()
         self.publish_changes()
 
-    async def take_last_queued(self) -> tuple[Block, ...]:
-        """Remove the last job and return the user's blocks; () if the queue is empty."""
-        if not self._jobs:
+    async def take_last_queued(self, label: str = "") -> tuple[Block, ...]:
+        """Remove the last job, or the last with this label, and return the user's blocks; () if there is none."""
+        found = [place for place, job in enumerate(self._jobs) if not label or job.label == label]
+        if not found:
             return ()
-        job = self._jobs.pop()
+        job = self._jobs[found[-1]]
+        del self._jobs[found[-1]]
         self._held = self._held and bool(self._jobs)
         self.publish_changes()
         return job.blocks

@@ -146,6 +146,7 @@ class PonderApp(HookedApp[int]):
                 *bindings_for(registry, self.keymap, CommandScope.TRANSCRIPT),
                 Binding("n", "app.step_find(1)", "next found", show=False),
                 Binding("N", "app.step_find(-1)", "previous found", show=False),
+                Binding("x", "app.remove_queued", "remove the last queued prompt", show=False),
             ],
         )
 
@@ -216,6 +217,10 @@ class PonderApp(HookedApp[int]):
     def action_sleep(self) -> None:
         """Suspend to the shell; ``fg`` resumes."""
         self.global_keys.sleep()
+
+    async def action_remove_queued(self) -> None:
+        """Remove the last queued prompt."""
+        await self.ui_services.remove_queued()
 
     async def action_step_find(self, step: int) -> None:
         """Go to the next or previous match of the last search; while a retry is awaited, n sends it now."""

@@ -156,6 +156,10 @@ class UiServices:
         self._app.chat.conversation.awaited.agree()
         await self._app.services.chat.end_wait(now=False)
 
+    async def remove_queued(self, prompt: str = "") -> None:
+        """Remove the last queued prompt, or this one."""
+        await self._app.editing.remove_queued(prompt)
+
     async def take_last_queued(self) -> None:
         """Put the last queued prompt into the composer."""
         await self._app.editing.take_last_queued()

@@ -139,7 +139,8 @@ COMMANDS = (
     _owned(
         "composer.up",
         "Earlier prompt",
-        "On the first line: the previous prompt. With an empty composer: take the last queued prompt back.",
+        "On the first line: the previous prompt. With an empty composer: take the last queued prompt back. In the "
+        "conversation x removes it.",
         ("up",),
         CommandScope.COMPOSER,
     ),

@@ -51,6 +51,14 @@ class Editing:
         if blocks:
             self._put_back(blocks)
 
+    async def remove_queued(self, prompt: str) -> None:
+        """Remove the last queued prompt, or this one; ↑ recalls it."""
+        blocks = await self._app.services.chat.take_last_queued(prompt)
+        text = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+        if text:
+            self._app.chat.composer.past.remember(text)
+            self._app.say("Removed from the queue. ↑ recalls it.")
+
     async def take_all_queued(self) -> None:
         """Put all queued prompts into the composer, below the draft."""
         composer = self._app.chat.composer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.markup import escape
 from textual.message import Message
 from textual.widgets import Static
@@ -22,12 +21,12 @@ from tui.domain.command_lines import command_at
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import count
-from tui.domain.printable import one_line
 from tui.domain.usage import MeterReading
 from tui.engine.state import Phase, SessionView
 from tui.ui import first_answer
 from tui.ui.chat.status_line import StatusLine
 from tui.ui.input.composer import Composer
+from tui.ui.input.queued_prompts import QueuedPrompts
 from tui.ui.input.session_draft import SessionDraft
 from tui.ui.services import UiServices
 from tui.ui.transcript.transcript import Transcript
@@ -71,46 +70,6 @@ def with_mention(text: str, column: int, row: int, path: str) -> tuple[str, str]
     start = found.start(1) - 1
     lines[row] = lines[row][:start] + lines[row][column:]
     return "\n".join(lines), path
-
-
-MOST_QUEUED = 3
-"""Queued prompts that are shown."""
-
-
-class QueuedPrompts(Static):
-    """The queued prompts above the composer, the next one first; nothing while none is queued."""
-
-    def __init__(self) -> None:
-        super().__init__("", id="queued", markup=False)
-        self.rows = 0
-        self._shown: tuple[object, ...] = ()
-        self.display = False
-
-    def show(self, view: SessionView, columns: int) -> None:
-        """Show the queue of a session."""
-        shown = (view.queue, view.queue_after_step, view.queue_held, columns)
-        if shown == self._shown:
-            return
-        self._shown = shown
-        lines = list(queued_lines(view, columns))
-        self.rows = len(lines)
-        self.display = bool(lines)
-        self.update(Content("\n").join(lines))
-
-
-AFTER_STEP, AT_THE_END, HELD = "↳ after this step", "⋯ at the end", "⋯ held"
-
-
-def queued_lines(view: SessionView, columns: int) -> Iterator[Content]:
-    """A line per queued prompt: when it is sent, and its first words."""
-    after_step = view.queue_after_step or (False,) * len(view.queue)
-    for prompt, steers in list(zip(view.queue, after_step, strict=True))[:MOST_QUEUED]:
-        when = HELD if view.queue_held else AFTER_STEP if steers else AT_THE_END
-        label = Content.styled(f" {when.ljust(len(AFTER_STEP))}  ", "$accent" if steers else "$muted-text")
-        words = one_line(prompt, max(10, columns - len(AFTER_STEP) - 5))
-        yield label + Content.styled(words, "$muted-text italic")
-    if len(view.queue) > MOST_QUEUED:
-        yield Content.styled(f"   {len(view.queue) - MOST_QUEUED:,} more", "$muted-text")
 
 
 READY_AFTER_S = 0.2
@@ -235,6 +194,10 @@ class InputArea(Vertical):
     def show_above_composer(self, line: Static) -> None:
         """Add a line above the composer."""
         self.mount(line, before=0)
+
+    @on(QueuedPrompts.Removed)
+    async def _removed(self, event: QueuedPrompts.Removed) -> None:
+        await self._ui_services.remove_queued(event.prompt)
 
     def show_queue(self, view: SessionView) -> None:
         """Show the queued prompts, and when each is sent."""
