@@ -11,6 +11,7 @@ from pathlib import Path
 from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from tests.patience import PATIENCE_S
 from tests.ui.fake_chat import FakeChat
@@ -64,12 +65,15 @@ async def type_in(pilot: Pilot[int], text: str) -> None:
     await pilot.pause()
 
 
+def screen_strips(app: PonderApp) -> list[Strip]:
+    """The rows of the screen; the one place that reads the compositor."""
+    return app.screen._compositor.render_strips()[: app.size.height]
+
+
 def screen_text(app: PonderApp) -> str:
-    """What the screen says, line by line; the one place that reads the compositor."""
-    width, height = app.size
-    screen = app.screen
-    strips = screen._compositor.render_strips()
-    lines = ["".join(segment.text for segment in strip).ljust(width)[:width].rstrip() for strip in strips[:height]]
+    """What the screen says, line by line."""
+    width = app.size.width
+    lines = ["".join(segment.text for segment in strip).ljust(width)[:width].rstrip() for strip in screen_strips(app)]
     return "\n".join(lines) + "\n"
 
 

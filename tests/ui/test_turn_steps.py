@@ -143,3 +143,23 @@ def test_a_selection_of_rail_rows_copies_their_text_alone() -> None:
     section.height(60)
     assert [section.indent_of(number) for number in range(len(section.blocks))] == [3, 5, 5]
     assert [section.width_of(number, 60) for number in range(len(section.blocks))] == [55, 53, 53]
+
+
+SAID = (
+    "The test for negative numbers fails because the sign is dropped, so I change the parser and run all tests again."
+)
+
+
+def test_what_a_model_says_between_calls_as_thinking_is_always_visible() -> None:
+    said = ThinkingBlock(text=SAID, form=ThinkingForm.NARRATION, seconds=1.0, tokens=30)
+    short = replace(said, text="Now the edit.")
+    kept_back = replace(said, form=ThinkingForm.SUMMARY)
+    turn = replace(
+        errand(),
+        messages=(*errand().messages, called(3, "shell", "{}", said), called(4, "shell", "{}", short, kept_back)),
+    )
+    shown = rows(turn)
+    at = shown.index("   │ ▾ 30 tok")
+    assert " ".join(row.removeprefix("   │ ┊ ") for row in shown[at + 1 : at + 4]) == SAID
+    assert "   │ ▸ 30 tok   Now the edit." in shown
+    assert [row[-1] for row in shown if row.startswith("   │ ▸ 30 tok   The test for negative")] == ["…"]

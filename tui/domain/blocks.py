@@ -65,7 +65,7 @@ class ThinkingBlock:
     def nature(self) -> str:
         """``summary``, ``encrypted`` or ``hidden by provider``; "" for the full thinking text."""
         if self.text:
-            return "summary" if self.form is ThinkingForm.SUMMARY else ""
+            return "summary" if self.form in (ThinkingForm.SUMMARY, ThinkingForm.NARRATION) else ""
         return (
             "encrypted" if self.provider_state is not None and self.provider_state.encrypted else "hidden by provider"
         )

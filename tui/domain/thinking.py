@@ -30,6 +30,8 @@ class ThinkingForm(StrEnum):
 
     FULL = "full"
     SUMMARY = "summary"
+    NARRATION = "narration"
+    """A summary, and between calls of tools what the model says to the user."""
     HIDDEN = "hidden"
 
 

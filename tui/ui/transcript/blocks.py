@@ -33,7 +33,7 @@ class Fold(Enum):
 class Renderable:
     """One block of a section."""
 
-    background: ClassVar[str] = ""
+    background: str = ""
     is_markdown: ClassVar[bool] = False
     is_stop: ClassVar[bool] = True
     """Whether the cursor stops at it."""

@@ -23,6 +23,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count, duration, file_size, noun, tokens
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
+from tui.domain.thinking import ThinkingForm
 from tui.domain.web_search import WebSearch
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
@@ -360,6 +361,7 @@ def thinking_block(block: ThinkingBlock, showing: Showing) -> Thinking:
     made = Thinking(block.text, folded=showing.fold)
     made.seconds = block.seconds
     made.word = block.nature
+    made.narrates = block.form is ThinkingForm.NARRATION
     count_tokens(made, block.tokens)
     return made
 

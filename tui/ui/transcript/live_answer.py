@@ -198,7 +198,9 @@ class LiveAnswer:
             case ResponseStarted(restarted=True):
                 self._start_over()
             case BlockStarted(index, "thinking", form=form):
-                self._thinking(index).word = "summary" if form is ThinkingForm.SUMMARY else ""
+                thinking = self._thinking(index)
+                thinking.word = "summary" if form in (ThinkingForm.SUMMARY, ThinkingForm.NARRATION) else ""
+                thinking.narrates = form is ThinkingForm.NARRATION
             case BlockStarted(index, "tool_call", name, call_id):
                 self._named(index, name, call_id)
             case SearchReported() | CitationsReceived():

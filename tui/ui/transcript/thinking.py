@@ -10,7 +10,7 @@ from tui.domain.search_terms import SearchTerms
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.lazy_lines import LinePosition
 from tui.ui.markdown.occurrences import Occurrence
-from tui.ui.markdown.runs import Line, Look, Run
+from tui.ui.markdown.runs import Line, Look, Run, line_width, width_of
 from tui.ui.transcript.blocks import Answer, Fold, Renderable
 
 if TYPE_CHECKING:
@@ -48,6 +48,13 @@ class Thinking(Renderable):
         """summary, full, hidden by provider, encrypted …"""
         self.is_brief = False
         """A step between others: its head has only the number of tokens."""
+        self.narrates = False
+        """What the model says between calls is here, so it is shown unless the user folds it."""
+
+    def be_brief(self, *, now: bool) -> None:
+        """Show only the number of tokens beside the text, without a surface, as one step of several."""
+        self.is_brief = now
+        self.background = "" if now and not self.live else type(self).background
 
     @property
     def foldable(self) -> bool:
@@ -84,6 +91,7 @@ class Thinking(Renderable):
         """Fold when the thinking ends, unless the user changed it."""
         self.live = False
         self.words.close()
+        self.be_brief(now=self.is_brief)
         if not self._touched:
             self._shown = self._after
 
@@ -102,6 +110,10 @@ class Thinking(Renderable):
     def height(self, width: int) -> int:
         """The head and the rows shown."""
         self._width = width
+        if self.narrates and self.is_brief and not self.live and not self._touched:
+            said = self.words.beginning(width + 1).strip()
+            fits = "\n" not in said and line_width(self._head_words()) + width_of(said) + 3 <= width
+            self._shown = Fold.FOLDED if fits else Fold.PEEK
         if self._shown is Fold.FOLDED or not self.has_text:
             self._rows = self._first = 0
             return 1
@@ -190,6 +202,13 @@ class Thinking(Renderable):
         return self._shown is Fold.FULL and self.has_text
 
     def _head(self) -> Line:
+        line = self._head_words()
+        room = self._width - line_width(line) - 3
+        if self._shown is Fold.FOLDED and room > 12 and self.has_text:
+            line.append(Run("   " + line_within(self.words.beginning(2_000).strip()[:400], room), "thinking"))
+        return line
+
+    def _head_words(self) -> Line:
         mark = "·" if not self.has_text and not self.live else "▸" if self._shown is Fold.FOLDED else "▾"
         facts = [duration(self.seconds)] if self.seconds is not None else []
         if self.tokens is not None:
@@ -202,11 +221,7 @@ class Thinking(Renderable):
             facts = [fact for fact in facts if fact.endswith(" tok")] or facts
         title = "Thinking…" if self.live else "" if self.is_brief and facts else "Thought"
         head = " ".join(filter(None, (mark, title, " · ".join(facts))))
-        line: Line = [Run(head, "thinking", Look.BOLD if self.live else Look.PLAIN)]
-        room = self._width - len(head) - 3
-        if self._shown is Fold.FOLDED and room > 12 and self.has_text:
-            line.append(Run("   " + line_within(self.words.beginning(2_000).strip()[:400], room), "thinking"))
-        return line
+        return [Run(head, "thinking", Look.BOLD if self.live else Look.PLAIN)]
 
     def estimate(self, width: int) -> int:
         """One line when folded."""

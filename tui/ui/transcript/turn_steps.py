@@ -122,4 +122,4 @@ def put_on_rail(blocks: Sequence[Renderable], *, after_calls: bool) -> None:
         block.on_rail = runs if isinstance(block, ToolCall | Thinking | Caption) else number < last
         block.space = 0 if block.on_rail else type(block).space
         if isinstance(block, Thinking):
-            block.is_brief = block.on_rail
+            block.be_brief(now=block.on_rail)
