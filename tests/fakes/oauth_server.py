@@ -66,6 +66,8 @@ class OAuthServer(Listener):
 
     def answer(self, method: str, target: str, fields: Mapping[str, str], body: bytes) -> Answer:
         path = urlsplit(target).path
+        if path.rpartition("/")[2] == self.attack.removeprefix("redirected "):
+            return 307, {"location": f"https://elsewhere.example.com{path}"}, None
         form = {name: values[0] for name, values in parse_qs(body.decode("latin-1")).items()}
         match path:
             case "/mcp" if method == "POST":

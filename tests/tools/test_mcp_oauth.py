@@ -251,6 +251,7 @@ async def test_a_server_without_metadata_of_its_own_is_its_own_issuer(tmp_path: 
         ("private token endpoint", "is an address that is never used"),
         ("no proof", "does not protect codes by PKCE"),
         ("no registration", "registers no clients"),
+        ("redirected oauth-authorization-server", "does not describe how to log in"),
     ],
 )
 async def test_a_login_that_looks_wrong_never_begins(tmp_path: Path, attack: str, told: str) -> None:
@@ -271,6 +272,7 @@ async def test_a_login_that_looks_wrong_never_begins(tmp_path: Path, attack: str
         ("refused", r"The login was refused: no\\u\{202E\}"),
         ("expired code", r"gives no token: the code ␛\[31mhas expired"),
         ("stolen code", "gives no token"),
+        ("redirected token", "gives no token: status 307"),
     ],
 )
 async def test_an_answer_that_is_wrong_gives_no_login(tmp_path: Path, attack: str, told: str, user: User) -> None:
