@@ -254,3 +254,10 @@ async def test_a_name_of_255_bytes_in_any_script_can_be_written(bench: Bench) ->
     for name in ("漢" * 85, "x" * 255):
         assert not (await bench.call("write_file", "once", path=name, content="x")).failed
         assert (bench.folder / name).read_text() == "x"
+
+
+async def test_a_new_file_is_shown_as_its_lines(bench: Bench) -> None:
+    result = await bench.call("write_file", "once", path="new.txt", content="one\n--- a/x\n+++ b/y\n")
+    assert bench.user.asked[0].detail == "@@ -0,0 +1,3 @@\n+one\n+--- a/x\n++++ b/y\n"
+    assert result.diff == bench.user.asked[0].detail
+    assert result.note == "+3 −0"

@@ -34,7 +34,7 @@ def call_lines(asked: ApprovalAsked, elsewhere: str = "") -> list[str]:
 
 
 def is_diff(detail: str) -> bool:
-    return detail.startswith(("--- ", "diff ")) or "\n@@ " in detail[:2_000]
+    return detail.startswith(("--- ", "diff ", "@@ ")) or "\n@@ " in detail[:2_000]
 
 
 def answers(asked: ApprovalAsked) -> Sequence[Choice]:

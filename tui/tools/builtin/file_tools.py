@@ -267,7 +267,9 @@ class _Change:
 
     @property
     def diff(self) -> str:
-        return diff_of(self.before, self.after, self.path.shown)
+        """What changes; for a new file only its lines, because there is nothing to compare it with."""
+        diff = diff_of(self.before, self.after, self.path.shown)
+        return diff.partition("\n+++ ")[2].partition("\n")[2] if self.stamp is None else diff
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ _DIFF_ROLES = {"+": "diff-added", "-": "diff-removed", "@": "muted"}
 def detail_lines(detail: str) -> Lines:
     """The details of a call as lines; a diff is highlighted."""
     rows = marked(detail.rstrip("\n")).split("\n")
-    is_diff = detail.startswith(("--- ", "diff ")) or "\n@@ " in detail[:2_000]
+    is_diff = detail.startswith(("--- ", "diff ", "@@ ")) or "\n@@ " in detail[:2_000]
 
     @lru_cache(maxsize=1)
     def lines(width: int) -> Sequence[Line]:

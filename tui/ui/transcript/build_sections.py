@@ -427,5 +427,5 @@ def fill_result(renderable: ToolCall, result: ToolResultBlock, showing: Showing)
         renderable.detail = [("diff", result.diff)]
         return
     text = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
-    language = "diff" if text.startswith(("--- ", "diff ")) or "\n@@ " in text[:400] else ""
+    language = "diff" if text.startswith(("--- ", "diff ", "@@ ")) or "\n@@ " in text[:400] else ""
     renderable.detail = [*renderable.detail[:1], (language, text)]
