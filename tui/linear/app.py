@@ -19,7 +19,7 @@ from tui.linear.approvals import Approvals
 from tui.linear.composing import Composing
 from tui.linear.conversation import Conversation
 from tui.linear.entering import Entering
-from tui.linear.prompting import Prompting
+from tui.linear.prompting import AFTER_S, Prompting
 from tui.linear.questions import Choice, Questions
 from tui.linear.start import Start
 from tui.linear.typed_lines import Typed
@@ -58,7 +58,7 @@ class LinearApp:
         self.entering = Entering(self)
         self.typed = make_typed(self.entering.take_from_thread)
         self.questions = Questions(out, self.typed, self.entering.take)
-        self.conversation = Conversation(services, out, self._heard, lambda: self.prompting.soon())
+        self.conversation = Conversation(services, out, self._heard, self._opened)
         self.composing = Composing(services.drafts)
         out.went = self._output_ended
         out.prompt_lost = lambda: self.prompting.later()
@@ -289,6 +289,10 @@ class LinearApp:
         """Say that there is a prompt that was not sent."""
         self.conversation.say(f"Not sent yet: {one_line(self.composing.kept, 400)}")
         self.conversation.say("/draft sends it, /draft drop drops it.")
+
+    def _opened(self) -> None:
+        is_start = self._context is None  # no command has run, so nothing more is said before the prompt
+        self.prompting.soon(0.0 if is_start else AFTER_S)
 
     def session_changed(self, turn: str | None = None) -> None:
         """Another session, or another branch, is open now."""
