@@ -138,6 +138,7 @@ class ServerForm(Sheet[None]):
     @on(Field.Pressed)
     def _steered(self, event: Field.Pressed) -> None:
         self._list.step(BESIDE.get(event.key, event.key))
+        self._show_row()  # at once: a letter that follows belongs to the next field
 
     async def on_key(self, event: events.Key) -> None:
         if event.is_printable:
