@@ -83,7 +83,7 @@ async def test_a_question_that_failed_does_not_overwrite_what_is_being_written()
 
 async def test_a_key_that_was_set_is_seen_on_the_first_screen_and_in_the_sidebar() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
-        assert "no key" in screen_text(app)
+        assert "+ 1 provider: /key" in screen_text(app)
         services.keys.rows = tuple(
             ProviderInfo(provider=row.provider, title=row.title, ready=True, detail="keyring found")
             for row in services.keys.rows
@@ -92,4 +92,4 @@ async def test_a_key_that_was_set_is_seen_on_the_first_screen_and_in_the_sidebar
         await app.ui_services.run_line("/key openai")
         await type_in(pilot, "sk-secret")
         await pilot.press("enter")
-        await until(pilot, lambda: app.screen is app.chat and "no key" not in screen_text(app))
+        await until(pilot, lambda: app.screen is app.chat and "+ 1 provider: /key" not in screen_text(app))
