@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ from tests.app.screen_stage import Screen, screen
 from tests.ui.stage import type_in, until
 from tui.domain.messages import Role
 from tui.domain.thinking import ThinkingLevel
+from tui.ui.input.field import Field
+from tui.ui.panels.thinking_picker import ThinkingPicker
 
 
 class Hands:
@@ -73,9 +76,12 @@ async def edit(shown: Screen, hands: Hands) -> None:
 
 async def switch(shown: Screen, hands: Hands) -> None:
     await hands.press("ctrl+t")
+    await until(shown.pilot, lambda: isinstance(shown.app.focused, Field))
     await hands.write("demo/chat")
+    await shown.until_it_says("demo/chat demo")
     await hands.press("enter")
     await until(shown.pilot, lambda: shown.house.view().spec.model == "chat")
+    await until(shown.pilot, lambda: isinstance(shown.app.focused, ThinkingPicker))
     await hands.press("right", "enter")
     await until(shown.pilot, lambda: shown.house.view().spec.asked is ThinkingLevel.MED)
     await until(shown.pilot, lambda: shown.app.screen is shown.app.chat)
@@ -86,7 +92,7 @@ async def find(shown: Screen, hands: Hands) -> None:
     await shown.pilot.press("ctrl+n")
     await shown.until_it_says("Talk to models that think")
     await hands.press("ctrl+s")
-    await until(shown.pilot, lambda: shown.app.screen is not shown.app.chat)
+    await until(shown.pilot, lambda: isinstance(shown.app.focused, Field))
     await hands.write("folded line")
     await shown.until_it_says("1 session")
     await hands.press("enter")
@@ -108,7 +114,9 @@ JOURNEYS: tuple[tuple[Journey, int, int | None, int | None], ...] = (
 async def test_the_first_things_a_user_does_take_few_keys(
     tmp_path: Path, journey: Journey, keys: int, crush: int | None, opencode: int | None
 ) -> None:
-    async with screen(tmp_path, stored_in="file") as shown:
+    # What is to be stopped must still be running.
+    pace: dict[str, Any] = {"model": "demo/demo/low", "demo_speed": 1.0} if journey is stop else {}
+    async with screen(tmp_path, stored_in="file", **pace) as shown:
         hands = Hands(shown)
         await journey(shown, hands)
         assert hands.pressed == keys
