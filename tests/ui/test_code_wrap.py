@@ -150,7 +150,7 @@ async def test_w_cuts_long_lines_and_the_arrows_move_them() -> None:
         await pilot.press("right", "right")
         await until(pilot, lambda: "‹" in screen_text(app))
         assert "‹s(rate: float" in screen_text(app)
-        assert [row.strip(" ▌") for row in screen_text(app).splitlines()[7:10]] == ["a", "─", "b"]
+        assert [row.strip(" ▌") for row in screen_text(app).splitlines()[8:11]] == ["a", "─", "b"]
         assert app.chat.get_selected_text() is None
         await pilot.press(*["right"] * 9)
         await until(pilot, lambda: "list[float]:" in screen_text(app))

@@ -98,7 +98,7 @@ async def test_finding_copying_and_branching_reach_folded_turns() -> None:
         assert "The Drake equation" in copied[1]
         await app.ui_services.run_line("/branch")
         assert services.chat.asked[-1] == ("switch_branch", ("t1", 1))
-        assert f"▾ {HEAD}" in top(app)
+        await until(pilot, lambda: f"▾ {HEAD}" in top(app))
 
 
 async def test_the_view_of_all_thinking_leaves_the_fold_and_what_is_still_arriving_in_place() -> None:
