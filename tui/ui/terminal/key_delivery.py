@@ -46,6 +46,8 @@ class KeyDelivery:
     def __init__(self, app: App[Any], deliver: Callable[[Message], None]) -> None:
         self._app = app
         self._deliver = deliver
+        self._order = asyncio.Lock()
+        """The thread that reads may be replaced, after a stop, while its last keys are still being delivered."""
         self._is_settled = True
         self._in_a_word = False
 
@@ -67,11 +69,12 @@ class KeyDelivery:
             return
 
     async def _deliver_all(self, messages: Sequence[Message]) -> None:
-        for is_text, together in groupby(_latest_moves(messages), _is_text):
-            if is_text:
-                await self._deliver_text([event for event in together if isinstance(event, events.Key)])
-            else:
-                await self._deliver_each([*together])
+        async with self._order:
+            for is_text, together in groupby(_latest_moves(messages), _is_text):
+                if is_text:
+                    await self._deliver_text([event for event in together if isinstance(event, events.Key)])
+                else:
+                    await self._deliver_each([*together])
 
     async def _deliver_each(self, messages: Sequence[Message]) -> None:
         """Deliver in order. Of many keys at once not each is painted, which would take most of the time."""
