@@ -20,6 +20,11 @@ def wait_until_gone(terminal: Terminal, words: str) -> None:
     terminal.until(lambda: words not in terminal.text(), "an empty composer")
 
 
+def wait_until_whole(terminal: Terminal, draft: str) -> None:
+    """The row of the draft has this and nothing else."""
+    terminal.until(lambda: f"❯ {draft}" in map(str.strip, terminal.text().splitlines()), draft)
+
+
 def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(tmp_path: Path) -> None:
     with Terminal(PONDER, environment(tmp_path)) as terminal:
         terminal.wait_for(READY)
@@ -36,7 +41,7 @@ def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(t
                 terminal.type(meanwhile)
                 terminal.signal(signal.SIGCONT)
                 typed += before + meanwhile
-            terminal.wait_for(f"❯ {typed} ")
+            wait_until_whole(terminal, typed)
             terminal.type("\x15")
             wait_until_gone(terminal, typed)
         assert READY in terminal.text()
@@ -72,7 +77,7 @@ def test_no_key_is_lost_when_the_process_is_stopped_while_it_starts(tmp_path: Pa
             terminal.signal(signal.SIGCONT)
             typed += before + meanwhile
             terminal.pump()
-        terminal.wait_for(f"❯ {typed} ")
+        wait_until_whole(terminal, typed)
         terminal.signal(signal.SIGTERM)
         assert terminal.exit_code() == 128 + signal.SIGTERM
         assert terminal.is_clean
