@@ -130,7 +130,7 @@ def test_theme_and_sidebar_are_as_they_were_left(tmp_path: Path) -> None:
             assert "THINKING" not in again.text()
             quit_by_command(again)
     saved = (tmp_path / "ponder" / "state" / "state.toml").read_text()
-    assert saved.endswith('[ui]\ntheme = "dawn"\nsidebar = "hidden"\n')
+    assert saved.endswith('[ui]\ntheme = "dawn"\nsidebar = "off"\n')
 
 
 def deleted_forever(home: Path, session: str) -> subprocess.CompletedProcess[str]:

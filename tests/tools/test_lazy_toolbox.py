@@ -53,4 +53,4 @@ def test_offering_loads_neither_pydantic_nor_any_tool() -> None:
         "print(*sorted(name for name in sys.modules if name == 'pydantic' or name.startswith('tui.tools.')))"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["tui.tools.lazy_toolbox"]
+    assert done.stdout.split() == ["tui.tools.lazy_toolbox", "tui.tools.missing_here"]

@@ -42,7 +42,7 @@ async def test_a_command_being_typed_weighs_nothing_and_a_path_does() -> None:
 async def test_a_new_chat_has_no_answer_to_follow() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 24)) as (app, services, pilot):
         await pilot.press("pageup")
-        await until(pilot, lambda: "follows the answer" in screen_text(app))
+        await until(pilot, lambda: "↓" in screen_text(app))
         await app.ui_services.run_line("/new")
         await until(pilot, lambda: ("new", None) in services.chat.asked or services.chat.asked != [])
-        await until(pilot, lambda: "follows the answer" not in screen_text(app))
+        await until(pilot, lambda: "↓" not in screen_text(app))

@@ -172,8 +172,8 @@ async def test_without_enough_colours_there_are_only_captions(
     async with on_stage(asked_with(block())) as (app, _, pilot):
         await pilot.pause()
         lines = screen_text(app).splitlines()
-        assert CAPTION in lines[2]
-        assert "What is this?" in lines[1]
+        assert CAPTION in lines[3]
+        assert "What is this?" in lines[2]
 
 
 async def test_without_the_extra_every_caption_says_what_installs_it() -> None:
@@ -183,9 +183,9 @@ async def test_without_the_extra_every_caption_says_what_installs_it() -> None:
         async with on_stage(turn) as (app, _, pilot):
             await until(pilot, lambda: screen_text(app).count("pip install 'ponder-tui[images]' shows it") == 2)
             lines = screen_text(app).splitlines()
-            assert "map.png" in lines[2]
-            assert "other.png" in lines[3]
-            assert "Four squares." in lines[7]
+            assert "map.png" in lines[3]
+            assert "other.png" in lines[4]
+            assert "Four squares." in lines[8]
 
 
 async def test_what_is_no_picture_says_so_and_takes_no_rows() -> None:
@@ -193,8 +193,8 @@ async def test_what_is_no_picture_says_so_and_takes_no_rows() -> None:
     async with on_stage(asked_with(broken)) as (app, _, pilot):
         await until(pilot, lambda: "cannot be decoded" in screen_text(app))
         lines = screen_text(app).splitlines()
-        assert "⊞ broken.png · 160 × 160 · 60 bytes · cannot be decoded" in lines[2]
-        assert "Four squares." in lines[6]
+        assert "⊞ broken.png · 160 × 160 · 60 bytes · cannot be decoded" in lines[3]
+        assert "Four squares." in lines[7]
 
 
 async def test_copying_over_a_picture_copies_the_text_and_the_caption() -> None:
@@ -213,7 +213,7 @@ async def test_copying_over_a_picture_copies_the_text_and_the_caption() -> None:
 async def test_a_mouse_dragged_over_a_picture_selects_the_text_around_it() -> None:
     async with on_stage(asked_with(block())) as (app, _, pilot):
         await until(pilot, lambda: is_map(app))
-        await pilot.mouse_down(offset=Offset(3, 1))
+        await pilot.mouse_down(offset=Offset(3, 2))
         await pilot.hover(offset=Offset(10, 5))
         await pilot.hover(offset=Offset(10, 10))
         await pilot.mouse_up(offset=Offset(10, 10))

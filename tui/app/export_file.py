@@ -27,4 +27,8 @@ def new_export_file(title: str, session: str, form: str) -> Path:
     """A file in the working folder that does not exist yet. Blocking."""
     name = export_name(title, session)
     names = (f"{name}{'' if number == 1 else f'-{number}'}.{form}" for number in count(1))
-    return next(path for name in names if not (path := Path.cwd() / name).exists())
+    try:
+        folder = Path.cwd()
+    except OSError:  # the working folder was removed: writing says so
+        folder = Path()
+    return next(path for name in names if not (path := folder / name).exists())

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
@@ -96,6 +96,8 @@ DISCOVER_AFTER_S = 0.4
 
 class ChatScreen(Screen[None]):
     """The main screen."""
+
+    AUTO_FOCUS: ClassVar = "#composer"
 
     def __init__(self, services: AppServices, ui_services: UiServices) -> None:
         super().__init__()
@@ -356,7 +358,8 @@ class ChatScreen(Screen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """Show or hide the sidebar for the new width."""
         self.place_sidebar(event.size.width)
-        self.call_after_refresh(self._below.place)
+        if self._below.display:
+            self.call_after_refresh(self._below.place)
         self._ui_services.pictures.resized()
 
     def set_vim(self) -> None:
