@@ -36,7 +36,7 @@ def test_the_system_sees_no_difference_between_a_forked_and_a_started_screen(tmp
             assert isinstance(terminal.process, prefork.Forked) is not started
             terminal.wait_for(READY)
             terminal.type("hi\r")
-            terminal.wait_for("1 turn")
+            terminal.wait_for("· $0")
             seen.append(state(terminal.process.pid))
             terminal.signal(signal.SIGTERM)
             assert terminal.exit_code() == 128 + signal.SIGTERM

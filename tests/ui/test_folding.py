@@ -96,9 +96,9 @@ async def test_finding_copying_and_branching_reach_folded_turns() -> None:
             app.copying.copy(what)
         assert copied[0].startswith("The Drake equation")
         assert "The Drake equation" in copied[1]
+        await until(pilot, lambda: f"▾ {HEAD}" in top(app))
         await app.ui_services.run_line("/branch")
         assert services.chat.asked[-1] == ("switch_branch", ("t1", 1))
-        await until(pilot, lambda: f"▾ {HEAD}" in top(app))
 
 
 async def test_the_view_of_all_thinking_leaves_the_fold_and_what_is_still_arriving_in_place() -> None:

@@ -215,8 +215,8 @@ async def test_a_mouse_dragged_over_a_picture_selects_the_text_around_it() -> No
         await until(pilot, lambda: is_map(app))
         await pilot.mouse_down(offset=Offset(3, 2))
         await pilot.hover(offset=Offset(10, 5))
-        await pilot.hover(offset=Offset(10, 10))
-        await pilot.mouse_up(offset=Offset(10, 10))
+        await pilot.hover(offset=Offset(10, 11))
+        await pilot.mouse_up(offset=Offset(10, 11))
         rows = (app.screen.get_selected_text() or "").splitlines()
         assert rows[0] == "What is this?"
         assert rows[1] == "⊞ map.pn"
@@ -251,7 +251,7 @@ async def test_scrolling_and_resizing_move_the_picture_with_its_text() -> None:
         app.chat.transcript.scroll_home(animate=False)
         await until(pilot, lambda: is_map(app))
         app.chat.transcript.scroll_to(y=5, animate=False)
-        await until(pilot, lambda: sorted({y for _, y in colours(app)}) == [1, 2, 3, 4])
+        await until(pilot, lambda: sorted({y for _, y in colours(app)}) == [2, 3, 4, 5])
         app.chat.transcript.scroll_home(animate=False)
         await pilot.resize_terminal(18, 24)
         await until(pilot, lambda: is_map(app) and box(app) < (16, 8))
