@@ -93,9 +93,9 @@ def drop_notifications(app: App[R], outdated: Callable[[Notification], bool]) ->
 
 
 def keep_latest_notification(app: App[R]) -> None:
-    """Remove all toasts but the last, and errors that say something else."""
+    """Remove all toasts but the last, and warnings and errors that say something else."""
     shown = list(app._notifications)
-    outdated = [one for one in shown[:-1] if one.severity != "error" or one.message == shown[-1].message]
+    outdated = [one for one in shown[:-1] if one.severity == "information" or one.message == shown[-1].message]
     for notification in outdated:
         app._unnotify(notification, refresh=False)
     if outdated:
