@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.screen_stage import screen
 from tests.app.stage import FAST, config
-from tests.ui.stage import until
+from tests.ui.stage import type_in, until
 from tui.app.prompt_templates import (
     PromptTemplate,
     PromptTemplates,
@@ -251,7 +251,8 @@ async def test_commands_of_a_template_are_run_by_the_rules(tmp_path: Path) -> No
         await s.enter("/fine")
         await until(s.pilot, lambda: len(s.house.view().turns) == 1)
         assert s.house.view().turns[0].user_blocks == (TextBlock(text="It is on."),)
-        await s.enter("/never 'a b'")
+        await type_in(s.pilot, "/never 'a b'")  # it is back in the composer as soon as it was refused
+        await s.pilot.press("enter")
         await s.until_toast("Denied by the user's rule shell(touch)")
         await s.until_toast("/never was not sent.")
         await until(s.pilot, lambda: s.app.chat.composer.text == "/never 'a b'")

@@ -38,7 +38,9 @@ def test_formulas_and_code_survive_streaming_reopening_and_copying(tmp_path: Pat
         terminal.wait_for("End.")
         terminal.until(lambda: shows_all(terminal), "every formula drawn, or as written")
         assert "↪ " in terminal.text()
-        terminal.type("/copy code\r")
+        terminal.type("/copy code")
+        terminal.wait_for("❯ /copy code")
+        terminal.type("\r")
         terminal.wait_for("Copied code")
         copied = re.findall(rb"\x1b\]52;c;([^\x07]+)\x07", terminal.raw)
         assert base64.b64decode(copied[-1]).decode() == CODE

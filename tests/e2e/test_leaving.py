@@ -240,7 +240,9 @@ def test_stopped_from_outside_it_wakes_with_a_working_keyboard(tmp_path: Path) -
         tmux.until(lambda: "MODEL" not in tmux.text() and READY in tmux.text(), "a screen without a sidebar")
         tmux.keys("x", "y", "z", "z", "y")
         tmux.wait_for("xyzzy")
-        tmux.keys("C-u", "C-q")
+        tmux.keys("C-u")
+        tmux.until(lambda: "xyzzy" not in tmux.text(), "an empty composer")
+        tmux.keys("C-q")
         _back_in_the_shell(tmux, 0)
 
 

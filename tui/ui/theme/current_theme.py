@@ -37,6 +37,8 @@ AUTO = "auto"
 """The wish to follow the terminal's background."""
 POLL_S = 1.0
 """Interval between checks of the user's theme files."""
+FIRST_LOOK_S = 0.4
+"""The first look reads all themes, so that choosing one reads no file."""
 
 
 class CurrentTheme:
@@ -151,6 +153,7 @@ class CurrentTheme:
         # A toast created before the first frame may have expired by then: start its time here.
         app.call_after_refresh(self._tell, app, self.problems)
         look = partial(self._look, app)
+        app.set_timer(FIRST_LOOK_S, lambda: start_work(app, look, group="themes", exclusive=True))
         app.set_interval(POLL_S, lambda: start_work(app, look, group="themes", exclusive=True))
 
     async def _look(self, app: PonderApp) -> None:
