@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import events, on, work
 from textual.app import ComposeResult
@@ -96,8 +96,6 @@ DISCOVER_AFTER_S = 0.4
 
 class ChatScreen(Screen[None]):
     """The main screen."""
-
-    AUTO_FOCUS: ClassVar = "#composer"
 
     def __init__(self, services: AppServices, ui_services: UiServices) -> None:
         super().__init__()
