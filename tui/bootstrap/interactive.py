@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tui.domain.errors import PonderError, StoreError
@@ -13,9 +16,45 @@ if TYPE_CHECKING:
     from tui.app.session_storage import Storage, StoredSession
     from tui.commands.registry import Registry
     from tui.domain.thinking import ModelSpec
+    from tui.ui.terminal.shutdown import Shutdown
 
 
-def learn_local(program: Program, spec: ModelSpec) -> None:
+@contextmanager
+def opened(
+    program: Program, shutdown: Shutdown, resume: str | None, *, latest: bool, screen: bool
+) -> Iterator[AppServices]:
+    """The program with its engine, its storage and an open session, until the end."""
+    from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
+    from tui.app.private_sessions import StorageWithPrivate
+    from tui.app.provider_availability import ProviderAvailability
+    from tui.app.services import AppServices
+    from tui.app.session_storage import open_storage
+    from tui.providers.log_file import open_log
+
+    open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=screen)
+    availability = ProviderAvailability(program)
+    availability.look_for_keys(stored=False)
+    storage: Storage = StorageWithPrivate(open_storage(program))
+    program.engine.start()
+    program.engine.call(program.toolbox.ready())
+    current = OpenSession(program, storage, interactive=True)
+    try:
+        shutdown.leave_if_signalled()
+        stored = asyncio.run(_find_stored(program, storage, resume, latest=latest))
+        spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
+        _learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
+        current.chosen_by_default = spec == DEMO and not named_model(program)
+        current.start(spec, stored, private=program.options.no_save)
+        shutdown.leave_if_signalled()
+        yield AppServices(current, availability, storage)
+    finally:
+        try:
+            asyncio.run(_end_sessions(current, storage))
+        finally:
+            program.close()
+
+
+def _learn_local(program: Program, spec: ModelSpec) -> None:
     """Read what the file of a local model says; one that was named for this start must be usable."""
     if not program.local_models.is_unknown(spec):
         return
@@ -27,13 +66,13 @@ def learn_local(program: Program, spec: ModelSpec) -> None:
         program.problems.append(error)
 
 
-async def end_sessions(current: OpenSession, storage: Storage) -> None:
+async def _end_sessions(current: OpenSession, storage: Storage) -> None:
     """Save the sessions before the engine stops."""
     await current.close()
     await storage.aclose()
 
 
-async def find_stored(program: Program, storage: Storage, resume: str | None, *, latest: bool) -> StoredSession | None:
+async def _find_stored(program: Program, storage: Storage, resume: str | None, *, latest: bool) -> StoredSession | None:
     """The session to continue: the named one, the last one, or none."""
     if resume is not None:
         return await storage.load(resume)

@@ -14,19 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
-from tui.app.private_sessions import StorageWithPrivate
 from tui.app.program import Program
-from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
-from tui.app.session_storage import Storage, open_storage
-from tui.bootstrap.interactive import commands_with_prompts, end_sessions, find_stored, learn_local
+from tui.bootstrap.interactive import commands_with_prompts, opened
 from tui.bootstrap.program import build_program
 from tui.domain.errors import UsageError
 from tui.linear.app import LinearApp, Took
 from tui.linear.line_writer import LineWriter
 from tui.linear.typed_lines import TypedLines
-from tui.providers.log_file import open_log
 from tui.settings.layers import Layer
 from tui.ui.terminal.shutdown import Shutdown
 
@@ -44,7 +39,8 @@ def run_linear(environment: Mapping[str, str], options: LaunchOptions, *, resume
         try:
             program = build_program(environment, options)
             shutdown.last = program.engine.stop
-            code, failure = _run(program, shutdown, resume, latest=latest)
+            with opened(program, shutdown, resume, latest=latest, screen=False) as services:
+                code, failure = _converse(program, services, shutdown)
         finally:
             shutdown.finish()
     if failure is not None:
@@ -52,30 +48,6 @@ def run_linear(environment: Mapping[str, str], options: LaunchOptions, *, resume
         sys.stderr.write(f"ponder stopped: {type(failure).__name__}. Details are in {log}{os.linesep}")
         return 1
     return code
-
-
-def _run(program: Program, shutdown: Shutdown, resume: str | None, *, latest: bool) -> tuple[int, Exception | None]:
-    open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=False)
-    availability = ProviderAvailability(program)
-    availability.look_for_keys(stored=False)
-    storage: Storage = StorageWithPrivate(open_storage(program))
-    program.engine.start()
-    program.engine.call(program.toolbox.ready())
-    current = OpenSession(program, storage, interactive=True)
-    try:
-        shutdown.leave_if_signalled()
-        stored = asyncio.run(find_stored(program, storage, resume, latest=latest))
-        spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
-        learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
-        current.chosen_by_default = spec == DEMO and not named_model(program)
-        current.start(spec, stored, private=program.options.no_save)
-        shutdown.leave_if_signalled()
-        return _converse(program, AppServices(current, availability, storage), shutdown)
-    finally:
-        try:
-            asyncio.run(end_sessions(current, storage))
-        finally:
-            program.close()
 
 
 def _converse(program: Program, services: AppServices, shutdown: Shutdown) -> tuple[int, Exception | None]:

@@ -6,7 +6,6 @@ anything else is loaded.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tui.app.launch_options import LaunchOptions
-from tui.bootstrap.interactive import commands_with_prompts, end_sessions, find_stored, learn_local
+from tui.bootstrap.interactive import commands_with_prompts, opened
 from tui.domain.errors import PonderError, UsageError
 from tui.settings.forced_colours import forced_colours
 from tui.ui.terminal.background import BackgroundQuestion
@@ -24,7 +23,6 @@ from tui.ui.terminal.stdio_redirect import StdioRedirect
 if TYPE_CHECKING:
     from tui.app.program import Program
     from tui.app.services import AppServices
-    from tui.app.session_storage import Storage
     from tui.ui.app import PonderApp
 
 
@@ -103,41 +101,15 @@ def _run(
     *,
     latest: bool,
 ) -> tuple[int, Exception | None]:
-    from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
-    from tui.app.private_sessions import StorageWithPrivate
-    from tui.app.provider_availability import ProviderAvailability
-    from tui.app.services import AppServices
-    from tui.app.session_storage import open_storage
-    from tui.providers.log_file import open_log
-
-    open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=True)
-    availability = ProviderAvailability(program)
-    availability.look_for_keys(stored=False)
-    storage: Storage = StorageWithPrivate(open_storage(program))
-    program.engine.start()
-    program.engine.call(program.toolbox.ready())
-    current = OpenSession(program, storage, interactive=True)
     shutdown, redirect = terminal
-    try:
-        shutdown.leave_if_signalled()
-        stored = asyncio.run(find_stored(program, storage, resume, latest=latest))
-        spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
-        learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
-        current.chosen_by_default = spec == DEMO and not named_model(program)
-        current.start(spec, stored, private=program.options.no_save)
-        shutdown.leave_if_signalled()
-        app = _app(program, AppServices(current, availability, storage), question)
+    with opened(program, shutdown, resume, latest=latest, screen=True) as services:
+        app = _app(program, services, question)
         app.shutdown, app.stdio_redirect = shutdown, redirect
         shutdown.leave_if_signalled()
         # Until the screen can leave in order, a terminal that goes away has a moment, too.
         shutdown.register_leave(lambda code: None)
         code = app.run()
         return (code if code is not None else app.return_code or 0), app.stopped_by
-    finally:
-        try:
-            asyncio.run(end_sessions(current, storage))
-        finally:
-            program.close()
 
 
 def _app(program: Program, services: AppServices, question: BackgroundQuestion) -> PonderApp:

@@ -120,8 +120,6 @@ class Screen:
     run_shell: Callable[[str, bool], Awaitable[str]] = _no_shell
     """Run a shell command by the rules for tools; returns its output. The flag says that others wrote it. Raises
     UsageError if it was not run."""
-    do_beside: Callable[[Callable[[], Awaitable[None]]], None] | None = None
-    """Do something that takes long, while the user can go on typing, and show its errors."""
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""

@@ -41,7 +41,6 @@ def command_screen(app: LinearApp) -> Screen:
         reread_prompts=parts.reread_prompts,
         start=app.work.do_at_once,
         run_shell=lambda command, untrusted: app.run_shell(command, untrusted=untrusted),
-        do_beside=app.work.do_at_once,
         toggle_source=lambda: _not_here("Diagrams are given as their source"),
         session_changed=app.session_changed,
         show_turn=app.session_changed,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tui.app.request_words import indented, words_of
 from tui.context.bill import Bill
-from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, TextBlock, ThinkingBlock
 from tui.domain.cost import money
 from tui.domain.format_numbers import count, duration, noun, tokens
 from tui.domain.messages import Message, Role, Turn
@@ -43,7 +43,7 @@ async def inspect(app: LinearApp) -> None:
             case "blocks":
                 app.out.say(block_lines(preview, app.conversation.view().turns))
             case "request":
-                app.out.say(pretty(await chat.wire_preview(draft)).split("\n"))
+                app.out.say(indented(await chat.wire_preview(draft)).split("\n"))
             case "last":
                 app.out.say(_exchange(app))
             case _:
@@ -104,7 +104,7 @@ def _block_lines(preview: RequestPreview, turns: Sequence[Turn]) -> Iterator[str
                 sent = verdict is not None and verdict.sent
                 reason = "replaced by a summary" if verdict is None else verdict.reason.value.removeprefix(NOT_SENT)
                 state = "sent" if sent else f"not sent, {reason}"
-                yield f"{_kind(message, block)}, {state}: {one_line(_words(block), 100)}"
+                yield f"{_kind(message, block)}, {state}: {one_line(words_of(block), 100)}"
 
 
 def _kind(message: Message, block: Block) -> str:
@@ -117,29 +117,12 @@ def _kind(message: Message, block: Block) -> str:
             return block.kind.replace("_", " ")
 
 
-def _words(block: Block) -> str:
-    match block:
-        case TextBlock(text=text) | ThinkingBlock(text=text):
-            return text or "no text, sealed"
-        case ToolCallBlock(name=name, arguments=arguments):
-            return f"{name} {arguments}"
-        case ToolResultBlock(name=name):
-            return name
-        case _:
-            return block.kind
-
-
-def pretty(body: object) -> str:
-    """Indented JSON."""
-    return json.dumps(body, indent=2, ensure_ascii=False, default=str)
-
-
 def _exchange(app: LinearApp) -> list[str]:
     last = app.services.chat.last_exchange()
     if last is None:
         return ["Nothing was sent yet."]
     took = f"Answered in {duration(last.seconds)}." if last.seconds is not None else "No answer yet."
-    return [*pretty(last.request).split("\n"), took, *last.events[:MOST_EVENTS]]
+    return [*indented(last.request).split("\n"), took, *last.events[:MOST_EVENTS]]
 
 
 async def _difference(app: LinearApp, draft: str) -> list[str]:
@@ -147,6 +130,6 @@ async def _difference(app: LinearApp, draft: str) -> list[str]:
     if last is None:
         return ["Nothing was sent yet."]
     now = await app.services.chat.wire_preview(draft)
-    before, after = (pretty(request.get("body")).split("\n") for request in (last.request, now))
+    before, after = (indented(request.get("body")).split("\n") for request in (last.request, now))
     found = list(difflib.unified_diff(before, after, "last", "next", lineterm="", n=2))
     return [row[:400] for row in found] or ["The next request is the same as the last."]

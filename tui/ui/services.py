@@ -298,7 +298,6 @@ def command_screen(app: PonderApp) -> Screen:
         show_turn=parts.show_turn,
         quit=lambda: app.leave(),
         run_shell=lambda command, untrusted: app.ui_services.shell.run(command, untrusted=untrusted),
-        do_beside=lambda work: start_work(app, lambda: app.ui_services.run_showing_errors(work)),
     )
 
 

@@ -63,7 +63,7 @@ def _send(template: PromptTemplate) -> Run:
         await context.services.chat.submit(blocks)
 
     async def run(context: CommandContext, argument: str) -> None:
-        if not template.has_commands or context.screen.do_beside is None:
+        if not template.has_commands:
             await send(context, argument)
             return
         session = context.services.chat.session_id
@@ -76,7 +76,7 @@ def _send(template: PromptTemplate) -> Run:
                     context.screen.put_draft(f"/{template.name} {argument}".strip())
                 raise
 
-        context.screen.do_beside(work)
+        context.screen.start(work)
 
     return run
 

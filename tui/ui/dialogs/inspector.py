@@ -15,11 +15,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.app.request_words import indented, words_of
 from tui.catalog.catalog import effective_quirks
 from tui.context.bill import Bill, ModelBill
 from tui.context.breakpoints import breakpoints
 from tui.context.meter import block_sizes
-from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, TextBlock, ThinkingBlock
 from tui.domain.compression import CompressionPreview
 from tui.domain.cost import money
 from tui.domain.errors import PonderError
@@ -193,7 +194,7 @@ def _block(message: Message, block: Block, verdict: Verdict | None, size: int, w
     reason = verdict.reason.value.removeprefix(NOT_SENT) if verdict is not None else "replaced by a summary"
     reason = "" if reason == "sent" else f"  {reason}"
     used = 14 + 8 + 2 + 22 + width_of(reason)
-    text = one_line(_words(block), max(0, width - used)) if width - used > 8 else ""
+    text = one_line(words_of(block), max(0, width - used)) if width - used > 8 else ""
     return [
         mark,
         Run(count + "  ", "text"),
@@ -217,23 +218,6 @@ def _kind(message: Message, block: Block) -> str:
             return mine + block.kind.replace("_", " ")
 
 
-def _words(block: Block) -> str:
-    match block:
-        case TextBlock(text=text) | ThinkingBlock(text=text):
-            return text or "(no text, sealed)"
-        case ToolCallBlock(name=name, arguments=arguments):
-            return f"{name} {arguments}"
-        case ToolResultBlock(name=name):
-            return name
-        case _:
-            return block.kind
-
-
-def pretty(body: object) -> str:
-    """Indented JSON."""
-    return json.dumps(body, indent=2, ensure_ascii=False, default=str)
-
-
 def as_curl(request: Mapping[str, object]) -> str:
     """A curl command that sends the request; the key is masked and must be inserted by hand."""
     headers = request.get("headers")
@@ -247,7 +231,9 @@ def as_curl(request: Mapping[str, object]) -> str:
 
 def diff_lines(before: object, after: object) -> list[Line]:
     """The differences between the last request body and the next."""
-    rows = difflib.unified_diff(pretty(before).split("\n"), pretty(after).split("\n"), "last", "next", lineterm="", n=3)
+    rows = difflib.unified_diff(
+        indented(before).split("\n"), indented(after).split("\n"), "last", "next", lineterm="", n=3
+    )
     roles = {"+": "diff-added", "-": "diff-removed", "@": "accent"}
     return [[Run(printable(row)[:400], roles.get(row[:1], "code"))] for row in rows]
 
@@ -385,7 +371,7 @@ class Inspector(Sheet[None]):
             return
         path = Path("ponder-request.json")
         try:
-            path.write_text(pretty(self._request), encoding="utf-8")
+            path.write_text(indented(self._request), encoding="utf-8")
             path.chmod(0o600)
         except OSError as error:
             self.say(f"Cannot write {path.name}: {error.strerror}.")
