@@ -22,7 +22,7 @@ from tests.providers.strangers import Claudelike, serving
 
 ROUNDS = 21
 WARM_UPS = 2
-TARGET = 1.5
+TARGET = 1.3
 
 CONTENDERS = {
     "ours": ["-m", "tui", "-p", "hi", "-m", "demo/fast"],

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.e2e.terminal import Terminal, environment
 
-LIMITS = {"cpu_s": 10.0}
+LIMITS = {"cpu_s": 2.0}
 LAST = "Ж"
 DRAFT = "\x1b[200~" + "word " * 200 + "\x1b[201~"
 KINDS = {

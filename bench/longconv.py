@@ -32,7 +32,7 @@ from bench.render import staged
 from bench.screens import theme_styles
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.ui.terminal.gc_schedule import GcSchedule
-from tui.ui.transcript.build_sections import Showing, sections_of
+from tui.ui.transcript.build_sections import DisplayOptions, sections_of
 from tui.ui.transcript.transcript import Transcript
 
 LIMITS = {"open_more_ms": 100, "memory_mb": 10, "page_up_ms": 50, "resize_ms": 150, "storm_key_ms": 150}
@@ -90,7 +90,7 @@ class Stage(App[None]):
 
     def _open(self) -> None:
         if isinstance(self._body, Transcript):
-            self._body.replace_all(sections_of(self._turns, Showing()))
+            self._body.replace_all(sections_of(self._turns, DisplayOptions()))
             return
         blocks = [block for turn in self._turns for message in turn.messages for block in message.blocks]
         texts = [block.text for block in blocks if isinstance(block, TextBlock | ThinkingBlock)]

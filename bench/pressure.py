@@ -2,8 +2,8 @@
 
 The program on a pty, a letter every 100 ms while an answer floods in: how long each takes to be painted, how long after
 esc the server sees the connection close, how much memory the program takes, at the end and for each byte that is kept.
-``--megabytes`` lets one answer of each kind go on up to that size. Then the CPU time of one event, from the
-engine's channel to the screen's state, at 100 and at 20,000 tokens of answer. The last line is JSON.
+``--megabytes`` lets one answer of each kind go on up to that size, in the letters of ``--script``. Then the CPU time of
+one event, from the engine's channel to the screen's state, at 100 and at 20,000 tokens of answer. Last, a line of JSON.
 """
 
 from __future__ import annotations
@@ -35,21 +35,27 @@ KINDS = ("text", "thinking", "tool arguments")
 PIECES = (20, 2_000)
 EVENTS = 2_000
 LONGEST_S = 600
+WORDS = {
+    "latin": "lorem ipsum dolor sit amet, *consectetur* `elit` sed do eiusmod.\n\n",
+    "cyrillic": "съешь же ещё этих мягких *французских* булок, `да` выпей чаю.\n\n",
+    "chinese": "春眠不觉晓，处处闻啼鸟。*夜来风雨声*，花落`知`多少。\n\n",
+}
 
 
 def chunk(delta: Mapping[str, object]) -> bytes:
     """One event of the stream as a chunk of the response."""
-    data = b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}).encode() + b"\n\n"
+    event = {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    data = b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\n\n"
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 class Flood:
     """Answers every prompt with words without end, as fast as the socket takes them."""
 
-    def __init__(self, kind: str, piece: int) -> None:
+    def __init__(self, kind: str, piece: int, words: str = WORDS["latin"]) -> None:
         self.hung_up = threading.Event()
         self.closed_at = 0.0
-        text = ("lorem ipsum dolor sit amet, *consectetur* `elit` sed do eiusmod.\n\n" * (piece // 60 + 2))[:piece]
+        text = (words * (piece // len(words) + 2))[:piece]
         if kind == "tool arguments":
             called = {
                 "index": 0,
@@ -58,7 +64,8 @@ class Flood:
                 "function": {"name": "shell", "arguments": '{"command": "'},
             }
             self._first = chunk({"tool_calls": [called]})
-            delta: dict[str, object] = {"tool_calls": [{"index": 0, "function": {"arguments": json.dumps(text)[1:-1]}}]}
+            written = json.dumps(text, ensure_ascii=False)[1:-1]
+            delta: dict[str, object] = {"tool_calls": [{"index": 0, "function": {"arguments": written}}]}
         else:
             self._first = b""
             delta = {"content" if kind == "text" else "reasoning_content": text}
@@ -118,9 +125,16 @@ def waited_ms(process: int) -> float:
 
 
 def stored_mb(database: Path) -> float:
-    """Words and arguments in the store."""
+    """Bytes of words and arguments in the store."""
     with closing(sqlite3.connect(database)) as connection:
-        return float(connection.execute("SELECT sum(length(text) + length(payload)) FROM block").fetchone()[0]) / 1e6
+        return (
+            float(
+                connection.execute(
+                    "SELECT sum(length(CAST(text AS BLOB)) + length(CAST(payload AS BLOB))) FROM block"
+                ).fetchone()[0]
+            )
+            / 1e6
+        )
 
 
 def sizes(database: Path) -> float:
@@ -139,9 +153,11 @@ def _painted(terminal: Terminal, letter: bytes) -> bool:
     return letter in terminal.raw
 
 
-def flooded(kind: str, piece: int, seconds: float, megabytes: float = float("inf")) -> dict[str, float]:
+def flooded(
+    kind: str, piece: int, seconds: float, megabytes: float = float("inf"), words: str = WORDS["latin"]
+) -> dict[str, float]:
     """Type while an answer floods in, until time or size is reached, then stop it."""
-    server = Flood(kind, piece)
+    server = Flood(kind, piece, words)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         config = home / "ponder" / "config"
@@ -220,12 +236,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--megabytes", type=float, help="one long answer of each kind, instead of short ones")
+    parser.add_argument("--script", choices=WORDS, default="latin")
+    parser.add_argument("--kinds", default=",".join(KINDS))
     asked = parser.parse_args()
-    seconds, megabytes = asked.seconds, asked.megabytes
+    seconds, megabytes, words = asked.seconds, asked.megabytes, WORDS[asked.script]
     rows: dict[str, dict[str, float]] = {}
-    for kind in KINDS:
+    for kind in asked.kinds.split(","):
         for piece in PIECES if megabytes is None else PIECES[1:]:
-            row = flooded(kind, piece, seconds) if megabytes is None else flooded(kind, piece, LONGEST_S, megabytes)
+            longest, most = (seconds, float("inf")) if megabytes is None else (LONGEST_S, megabytes)
+            row = flooded(kind, piece, longest, most, words)
             rows[f"{kind} by {piece}"] = row
             print(f"{kind} by {piece:5}", row, flush=True)
     early, late = event_microseconds(100), event_microseconds(20_000)

@@ -6,6 +6,7 @@ import gc
 import itertools
 import os
 import socket
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -18,16 +19,18 @@ from tests.key_canary import CANARY, OF_EVERY_TEST, files_with_keys, hear, liste
 SHARED_CORPUS = Path(__file__).resolve().parent.parent.parent / "shared" / "corpus"
 LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0"}
 
+GOLDEN = 0.618
+
 gc.disable()
 """Until all tests are known: what importing and collecting makes stays."""
 
+for name, examples in (("fast", 15), ("long", 60)):
+    settings.register_profile(
+        name, max_examples=examples, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    )
 settings.register_profile(
-    "suite", max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "minutes", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)
 )
-settings.register_profile(
-    "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)
-)
-settings.load_profile("long" if os.environ.get("PONDER_LONG") else "suite")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -37,16 +40,39 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="also run what takes minutes")
+    parser.addoption("--long", action="store_true", help="also run what is marked as long or as taking minutes")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Before a test module is imported: some have settings of their own that begin with these."""
+    adds_long = config.getoption("--long")
+    settings.load_profile("minutes" if os.environ.get("PONDER_LONG") else "long" if adds_long else "fast")
+
+
+def _is_taken(number: int, each: int) -> bool:
+    """Whether this is the one of its block; not always at the same place, or one of two parameters would never vary."""
+    block, place = divmod(number, each)
+    return place == int(block * each * GOLDEN) % each
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, if it is not asked for."""
+    cases: Counter[str] = Counter()
+    for item in items:
+        one_in = item.get_closest_marker("one_in")
+        if one_in is not None and "minutes" not in item.keywords:
+            test = item.nodeid.partition("[")[0]
+            if not _is_taken(cases[test], one_in.args[0]):
+                item.add_marker(pytest.mark.long)
+            cases[test] += 1
     if config.getoption("--long") or os.environ.get("PONDER_LONG"):
         return
-    skip = pytest.mark.skip(reason="takes minutes: --long or PONDER_LONG=1")
-    for item in items:
-        if "long" in item.keywords:
-            item.add_marker(skip)
+    left_out = [item for item in items if "long" in item.keywords or "minutes" in item.keywords]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

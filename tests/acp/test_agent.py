@@ -9,12 +9,13 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any, cast
 
 import pytest
 
 acp = pytest.importorskip("acp")
-from acp import RequestError, schema, stdio, text_block  # noqa: E402 - only if it is installed
+from acp import RequestError, schema, text_block  # noqa: E402 - only if it is installed
 from acp.client.connection import ClientSideConnection  # noqa: E402
 
 from tests import prefork  # noqa: E402
@@ -70,12 +71,29 @@ async def editor(home: Path, *options: str, **more: str) -> AsyncIterator[tuple[
     mine = Editor()
     command = [sys.executable, "-m", "tui", "acp", *options]
     environment = prefork.surroundings(PONDER_HOME=str(home / "home"), **more)
-    async with (
-        asyncio.timeout(PATIENCE_S),
-        stdio.spawn_agent_process(cast("Any", mine), *command, env=environment) as (agent, _),
-    ):
-        await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
-        yield mine, agent
+    with prefork.start(command, stdin=PIPE, stdout=PIPE, env=environment) as process:
+        try:
+            async with asyncio.timeout(PATIENCE_S), _streams(process) as (reader, writer):
+                agent = ClientSideConnection(cast("Any", mine), writer, reader)
+                await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+                yield mine, agent
+                await agent.close()
+            await asyncio.to_thread(process.wait, PATIENCE_S)
+        finally:
+            process.kill()
+
+
+@asynccontextmanager
+async def _streams(process: Popen[bytes]) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), process.stdout)
+    writing, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, process.stdin)
+    try:
+        yield reader, asyncio.StreamWriter(writing, protocol, None, loop)
+    finally:
+        writing.close()
+        reading.close()
 
 
 def _configured(home: Path, text: str) -> None:
@@ -194,6 +212,7 @@ async def test_an_editor_that_cannot_ask_has_said_no(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.long
 async def test_a_session_that_is_loaded_twice_at_once_is_one(tmp_path: Path) -> None:
     async with editor(tmp_path, "-m", "demo/fast") as (_, agent):
         opened = await agent.new_session(cwd=str(tmp_path))
@@ -209,6 +228,7 @@ async def test_a_session_that_is_loaded_twice_at_once_is_one(tmp_path: Path) -> 
             await agent.load_session(cwd="/", session_id=opened.session_id)
 
 
+@pytest.mark.long
 async def test_a_stored_session_is_loaded_with_its_history(tmp_path: Path) -> None:
     with ScriptedModel([[("list_dir", {"path": "."})], "Nothing there.", "Still nothing."]) as model:
         _configured(tmp_path, model.config("anthropic"))
@@ -271,6 +291,7 @@ async def test_errors_are_sentences_with_their_advice(tmp_path: Path) -> None:
     assert (caught.value.code, "ANTHROPIC_API_KEY" in str(caught.value)) == (-32000, True)
 
 
+@pytest.mark.long
 async def test_servers_of_the_editor_are_offered_and_the_users_own_keep_their_names(tmp_path: Path) -> None:
     server = str(Path(__file__).parents[1] / "fakes" / "plain_mcp_server.py")
     own = f'[mcp.servers.both]\ncommand = "{sys.executable}"\nargs = ["{server}"]\n'

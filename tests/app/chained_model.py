@@ -25,6 +25,8 @@ CHAINS: Sequence[tuple[str, ...]] = (
     (TOLD, "<thi", "nk>", "Found", "</thi", "nk>\n", "The", " notes", " say", " so", END),
     (QUIET, "Quiet", "ly", END),
 )
+PICTURE_TOKENS = 4
+_WIDTH_KEY = b"llama.embedding_length"
 BROODING: Sequence[tuple[str, ...]] = ((ASK, THINK, "hm", " mh", "hm"), (THOUGHT, "Done", " now", END))
 """Thinks until it is stopped."""
 TEMPLATE = (
@@ -86,6 +88,44 @@ def chained_model(
     path = folder / "chained.gguf"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(_with_table(metadata, size, followers))
+    return path
+
+
+def seeing_part(model: Path) -> Path:
+    """Write the second file of a chained model, which turns each picture into ``PICTURE_TOKENS`` empty tokens."""
+    raw = model.read_bytes()
+    size = struct.unpack_from("<I", raw, raw.index(_WIDTH_KEY) + len(_WIDTH_KEY) + 4)[0]
+    side, patch, width = 32, 16, 32
+    metadata: dict[str, object] = {
+        "general.architecture": "clip",
+        "general.type": "mmproj",
+        "clip.has_vision_encoder": True,
+        "clip.projector_type": "mlp",
+        "clip.use_gelu": True,
+        "clip.vision.image_size": side,
+        "clip.vision.patch_size": patch,
+        "clip.vision.embedding_length": width,
+        "clip.vision.feed_forward_length": width,
+        "clip.vision.projection_dim": size,
+        "clip.vision.block_count": 1,
+        "clip.vision.attention.head_count": 2,
+        "clip.vision.attention.layer_norm_epsilon": 1e-5,
+        "clip.vision.image_mean": [0.5, 0.5, 0.5],
+        "clip.vision.image_std": [0.5, 0.5, 0.5],
+    }
+    matrices = {f"v.blk.0.{name}": (width, width) for name in ("attn_q", "attn_k", "attn_v", "attn_out")}
+    matrices |= {"v.blk.0.ffn_up": (width, width), "v.blk.0.ffn_down": (width, width)}
+    matrices |= {"mm.0": (width, size), "mm.2": (size, size)}
+    norms = ("v.blk.0.ln1", "v.blk.0.ln2", "v.pre_ln", "v.post_ln")
+    tensors: Tensors = (
+        ("v.patch_embd.weight", (patch, patch, 3, width), F32),
+        ("v.position_embd.weight", (width, PICTURE_TOKENS), F32),
+        *((f"{name}.weight", dimensions, F32) for name, dimensions in matrices.items()),
+        *((f"{name}.bias", dimensions[1:], F32) for name, dimensions in matrices.items()),
+        *((f"{name}.{part}", (width,), F32) for name in norms for part in ("weight", "bias")),
+    )
+    path = model.with_name(f"mmproj-{model.name}")
+    path.write_bytes(gguf_bytes(metadata, tensors))
     return path
 
 

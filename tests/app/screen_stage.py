@@ -12,7 +12,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from tests.app.stage import House, house
-from tests.ui.stage import Sizes, screen_text, type_in, until
+from tests.ui.stage import Sizes, paint_once, screen_text, type_in, until
 from tui.bootstrap.interactive import commands_with_prompts
 from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
@@ -21,7 +21,7 @@ from tui.engine.state import SessionView
 from tui.ui.app import PonderApp
 from tui.ui.input.composer import PASTE_CHARACTERS
 from tui.ui.theme.current_theme import CurrentTheme
-from tui.ui.transcript.build_sections import Showing
+from tui.ui.transcript.build_sections import DisplayOptions
 from tui.ui.transcript.transcript_view import TranscriptView
 
 
@@ -32,8 +32,8 @@ class DrawnSoFar:
         self.session, self.seq = "", -1
         load, take = conversation.load, conversation.take
 
-        def loaded(view: SessionView, showing: Showing | None = None) -> None:
-            load(view, showing)
+        def loaded(view: SessionView, options: DisplayOptions | None = None) -> None:
+            load(view, options)
             self.session, self.seq = view.session, view.seq
 
         def taken(stamped: Stamped) -> None:
@@ -123,5 +123,4 @@ async def screen(home: Path, *, size: Sizes = (120, 40), **options: Any) -> Asyn
 
             app.notify = record  # type: ignore[method-assign]
             yield stage
-            if app.is_running:
-                screen_text(app)  # paints it
+            paint_once(app)

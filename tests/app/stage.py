@@ -20,7 +20,7 @@ from tui.app.services import AppServices
 from tui.app.session_storage import InMemorySessions, Storage, StoredSession, open_storage
 from tui.bootstrap.program import build_program
 from tui.bus import Subscription
-from tui.domain.blocks import TextBlock
+from tui.domain.blocks import Block, TextBlock
 from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
@@ -47,10 +47,10 @@ class House:
     async def meter(self, draft: str = "") -> MeterReading:
         return await self.services.chat.meter_with_draft(draft)
 
-    async def say(self, text: str) -> list[AppEvent]:
+    async def say(self, text: str, *more: Block) -> list[AppEvent]:
         """Submit a prompt; all that was heard until the turn's end."""
         _, subscription = self.services.chat.attach()
-        await self.services.chat.submit((TextBlock(text=text),))
+        await self.services.chat.submit((TextBlock(text=text), *more))
         return await heard_until(subscription, TurnFinished, TurnFailed)
 
 

@@ -181,6 +181,7 @@ async def test_a_note_is_said_by_the_user_after_the_prompt(tmp_path: Path, row: 
         assert isinstance((await h.say("Go on."))[-1], TurnFinished)
 
 
+@pytest.mark.one_in(3)
 @each_wire
 async def test_in_a_tool_loop_the_earlier_rounds_are_sent_byte_for_byte(tmp_path: Path, row: Row) -> None:
     scripts = [LOOKS, LOOKS, THINKS, ANSWERS]

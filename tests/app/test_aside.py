@@ -138,6 +138,7 @@ async def test_a_kept_answer_is_a_branch_beside_what_follows(tmp_path: Path) -> 
         assert row.cost == pytest.approx(server.dollars, abs=1e-9)
 
 
+@pytest.mark.long
 async def test_a_kept_answer_does_not_become_the_path_when_the_user_comes_back_to_it(tmp_path: Path) -> None:
     async with BillingServer((0, 0, 0)) as server:
         started = prepare(tmp_path, server)
@@ -268,6 +269,7 @@ async def test_the_spending_limit_asks_about_it(tmp_path: Path) -> None:
         assert s.house.services.chat.bill().cost.dollars == pytest.approx(0.22, abs=0.001)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
 async def test_it_fits_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
     async with faults(SIDE) as server, screen(tmp_path, size=size, **connect(tmp_path, server)) as s:

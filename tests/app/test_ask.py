@@ -165,6 +165,7 @@ async def test_without_a_choice_the_answers_are_branches(tmp_path: Path) -> None
         assert [turn.parent for turn in tree] == [None, before[0].id, before[0].id]
 
 
+@pytest.mark.long
 async def test_blind_names_are_letters_until_they_are_revealed(tmp_path: Path) -> None:
     async with servers(tmp_path, deepseek=[FAILS]), screen(tmp_path, size=(200, 60), **start()) as s:
         columns = await ask(s, f"blind {NAMES} Why?")
@@ -181,6 +182,7 @@ async def test_blind_names_are_letters_until_they_are_revealed(tmp_path: Path) -
         assert [column.side.id for column in sheet(s).columns] == order
 
 
+@pytest.mark.long
 async def test_the_worst_case_of_all_together_is_asked_once(tmp_path: Path) -> None:
     prices = "".join(
         f'[models."{name.rpartition("/")[0]}"]\nprice = {{ input = 0.0, output = 10.0 }}\nmax_output = 10000\n'
@@ -243,6 +245,7 @@ async def test_narrow_screens_show_one_answer_or_pages_of_them(tmp_path: Path) -
             assert words in s.text()
 
 
+@pytest.mark.long
 async def test_long_answers_scroll_up_and_down_only(tmp_path: Path) -> None:
     long: list[Step] = [{"say": "text", "text": "\n\n".join(["Some words of a paragraph. " * 3] * 30)}, {"end": True}]
     scripts: dict[str, Any] = {name: [long] for name in MODELS}
@@ -269,6 +272,7 @@ def test_the_focused_column_is_always_visible(columns: int) -> None:
             first = shown.start
 
 
+@pytest.mark.long
 async def test_wrong_lines_are_explained_and_stay_in_the_composer(tmp_path: Path) -> None:
     async with servers(tmp_path), screen(tmp_path, **start()) as s:
         for line, words in (
@@ -287,6 +291,7 @@ async def test_wrong_lines_are_explained_and_stay_in_the_composer(tmp_path: Path
             s.house.services.side.several("")
 
 
+@pytest.mark.long
 async def test_names_of_the_list_are_completed(tmp_path: Path) -> None:
     async with servers(tmp_path), screen(tmp_path, **start()) as s:
         await type_in(s.pilot, "/ask anthropic/claude-sonnet-4-5,deepseek-v4-p")

@@ -56,6 +56,7 @@ async def click(s: Screen, words: str, sign: str) -> None:
     await s.pilot.click(offset=Offset(lines[y].index(sign), y))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("no_save", [False, True], ids=["stored", "private"])
 async def test_brackets_go_to_the_sibling_before_and_after(tmp_path: Path, *, no_save: bool) -> None:
     async with talking(tmp_path, 3, no_save=no_save) as s:

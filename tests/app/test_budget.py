@@ -273,6 +273,7 @@ async def run(home: Path, *arguments: str) -> tuple[int | None, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
+@pytest.mark.long
 async def test_two_windows_share_the_day_and_a_kill_loses_nothing(tmp_path: Path) -> None:
     hanging: list[Step] = [{"say": "text", "text": "Because it"}, {"hold": True}]
     async with FaultServer([hanging, ANSWER], bill=USED, honest=True, own_ids=True) as server:
@@ -296,6 +297,7 @@ async def test_two_windows_share_the_day_and_a_kill_loses_nothing(tmp_path: Path
         assert connection.execute("SELECT count(*) FROM spending WHERE NOT final").fetchall() == [(1,)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["text", "json", "jsonl"])
 async def test_a_run_that_reaches_its_limit_prints_what_came_and_is_4(tmp_path: Path, form: str) -> None:
     async with FaultServer([LOOK, ANSWER], bill=MUCH, honest=True, own_ids=True) as server:

@@ -112,10 +112,7 @@ async def test_the_status_line_says_it_where_there_is_room(tmp_path: Path) -> No
         await s.ask("Why?")
         await s.until_it_says("cached 58k, 60 min left")
         await s.pilot.resize_terminal(60, 24)
-        await s.until_it_says("cached 58k ·")
-        await s.until_it_no_longer_says("min left")
-        await s.pilot.resize_terminal(42, 24)
-        await s.until_it_no_longer_says("cached 58k ·")
+        await s.until_it_no_longer_says("cached 58k")
 
 
 async def test_a_cache_without_a_known_lifetime_has_no_time_and_no_end_to_tell(tmp_path: Path) -> None:
@@ -144,7 +141,7 @@ async def test_a_cache_without_a_known_lifetime_has_no_time_and_no_end_to_tell(t
             assert "min left" not in s.text()
             clock.at += 2 * HOUR
             await s.enter("/set ui.bell off")
-            await s.until_it_says("ui.bell")
+            await s.until_it_says("· saved")
             assert EXPIRED not in s.text()
 
 

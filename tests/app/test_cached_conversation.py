@@ -63,6 +63,7 @@ async def printed(session: str, ponder: Run) -> tuple[float, float]:
     return json.loads(context)["cost"]["dollars"], row["cost"]
 
 
+@pytest.mark.long
 async def test_what_is_shown_is_what_was_charged(tmp_path: Path, ponder: Run) -> None:
     async with BillingServer(SHORT) as server:
         session = await converse(tmp_path, server)
@@ -190,5 +191,5 @@ async def test_the_inspector_says_where_the_marks_are(tmp_path: Path) -> None:
         await s.pilot.press("escape")
         await s.enter("/set cache.ttl off")
         await s.pilot.press("f12")
-        await s.until_it_says("tokens sent")
+        await s.until_it_says("Sent: ")
         assert "breakpoints" not in s.text()

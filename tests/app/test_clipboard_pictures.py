@@ -75,6 +75,7 @@ async def test_each_program_gives_its_picture(tmp_path: Path, name: str, script:
     assert (block.media_type, base64.b64decode(block.data or "")) == ("image/png", _png())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("scripts", "said"),
     [
@@ -120,6 +121,7 @@ async def test_the_program_gets_no_key(tmp_path: Path) -> None:
     assert ("sk-secret" in seen, "LD_PRELOAD" in seen, "WAYLAND_DISPLAY=wayland-0" in seen) == (False, False, True)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("key", ["ctrl+v", "alt+v"])
 async def test_a_key_attaches_the_picture(tmp_path: Path, key: str) -> None:
     environment = _programs(tmp_path, wl_paste=LISTS_PNG + "cat picture.png")

@@ -191,6 +191,7 @@ async def test_a_folder_a_pattern_and_a_file_are_attached_by_keys(tmp_path: Path
         assert [name in text for name in ("other.txt", "src/one.py", "src/two.py")] == [True] * 3
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [

@@ -226,6 +226,16 @@ async def request_stopped(ran: Ran) -> object:
     return asked, len(ran.server.seen) > requests
 
 
+async def requests_of_new_session(ran: Ran) -> object:
+    """How many requests the first prompt of a session makes."""
+    await ran.screen.pilot.press("ctrl+n")
+    await until(ran.screen.pilot, lambda: not ran.screen.house.view().turns)
+    before = len(ran.server.seen)
+    await ran.screen.ask("Why?")
+    await until(ran.screen.pilot, lambda: len(ran.server.seen) > before + ran.is_set)
+    return len(ran.server.seen) - before
+
+
 async def rung(ran: Ran) -> object:
     """What the terminal is told when an answer ends out of sight."""
     written: list[str] = []
@@ -382,6 +392,7 @@ PROBES: dict[str, Probe] = {
     "ui.images": Probe("off", rows_drawn, stored=(pictured(),)),
     "ui.levelKey": Probe("false", step_by_key),
     "ui.vim": Probe("true", mode_shown),
+    "ui.titles": Probe("model", requests_of_new_session),
     "network.connectTimeout": Probe("0.2", failure("in time"), base=FULL),
     "network.headerTimeout": Probe("0.1", failure("0.1 s"), script=[{"hold": True}]),
     "network.idleTimeout": Probe("0.1", failure("0.1 s"), script=[{"say": "text", "text": "So"}, {"hold": True}]),
@@ -445,6 +456,7 @@ def test_no_setting_is_without_a_probe() -> None:
     assert set(PROBES) == set(keys())
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("key", PROBES)
 async def test_setting_it_shows_and_taking_it_back_undoes_it(tmp_path: Path, key: str) -> None:
     probe = PROBES[key]

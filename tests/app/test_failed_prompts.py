@@ -8,6 +8,7 @@ from tests.app.screen_stage import screen
 from tests.app.stage import House, config, heard_until, house
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
+from tui.domain.blocks import TextBlock
 from tui.domain.events import CompressionFinished, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
 from tui.domain.request import Reason
@@ -77,6 +78,31 @@ async def test_the_screen_says_that_a_reopened_prompt_failed(tmp_path: Path) -> 
         async with screen(tmp_path, model="mine/m", stored_in="file", reopen=session) as s:
             await s.until_it_says("This picture is refused.")
             assert "This prompt is not sent with later ones." in s.text()
+
+
+async def test_a_failed_prompt_comes_back_selected_and_typing_begins_another_one(tmp_path: Path) -> None:
+    async with FaultServer([REFUSED, ANSWER], "openai-chat") as server:
+        own_server(tmp_path, server.url)
+        async with screen(tmp_path, model="mine/m") as s:
+            s.app.chat.composer.put("The refused question")
+            await s.pilot.press("enter")
+            await s.until_it_says("failed prompt is back · enter tries again · esc clears")
+            await s.pilot.press("escape")
+            assert s.app.chat.composer.text == ""
+            assert "failed prompt" not in s.text()
+            await s.pilot.press("up")
+            assert s.app.chat.composer.text == "The refused question"
+            await s.pilot.press("escape")
+            s.app.chat.composer.take()
+            s.app.editing.restore(s.house.view().turns[0])
+            await s.until_it_says("failed prompt is back")
+            await s.pilot.press(*"Other", "enter")
+            await s.until_it_says("It is 42.")
+            assert prompts(server) == ["Other"]
+            assert [turn.user_blocks[0] for turn in s.house.view().turns] == [
+                TextBlock(text="The refused question"),
+                TextBlock(text="Other"),
+            ]
 
 
 async def test_the_users_words_beside_a_summary_do_not_contain_a_failed_prompt(tmp_path: Path) -> None:

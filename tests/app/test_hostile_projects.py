@@ -217,6 +217,7 @@ async def test_a_trusted_repository_configures_nothing(tmp_path: Path) -> None:
     assert not (root / "made").exists()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("hidden", [BIDI, ZERO_WIDTH, TAGS, "\x1b[8m"])
 async def test_no_instruction_is_hidden_from_those_who_look(tmp_path: Path, hidden: str) -> None:
     root = tmp_path / "repository"

@@ -15,7 +15,9 @@ import pytest
 from tests.app.screen_stage import Screen, screen
 from tests.ui.stage import type_in, until
 from tui.domain.messages import Role
+from tui.domain.thinking import ThinkingLevel
 from tui.ui.input.field import Field
+from tui.ui.panels.thinking_picker import ThinkingPicker
 
 
 class Hands:
@@ -72,6 +74,19 @@ async def edit(shown: Screen, hands: Hands) -> None:
     await until(shown.pilot, lambda: prompts(shown) == ["hello one", "hello two!"])
 
 
+async def switch(shown: Screen, hands: Hands) -> None:
+    await hands.press("ctrl+t")
+    await until(shown.pilot, lambda: isinstance(shown.app.focused, Field))
+    await hands.write("demo/chat")
+    await shown.until_it_says("    demo/chat")
+    await hands.press("enter")
+    await until(shown.pilot, lambda: isinstance(shown.app.focused, ThinkingPicker))
+    await hands.press("right", "enter")
+    await until(shown.pilot, lambda: shown.app.screen is shown.app.chat)
+    spec = shown.house.view().spec
+    assert (spec.model, spec.asked) == ("chat", ThinkingLevel.MED)
+
+
 async def find(shown: Screen, hands: Hands) -> None:
     await shown.ask("hello")
     await shown.pilot.press("ctrl+n")
@@ -90,10 +105,12 @@ JOURNEYS: tuple[tuple[Journey, int, int | None, int | None], ...] = (
     (read, 1, 2, 1),  # to the beginning: tab g; ctrl+g
     (stop, 1, 2, 1),  # esc esc; esc
     (edit, 5, None, 6),  # an earlier prompt: ctrl+x g, up, enter, enter, enter
+    (switch, 4, 6, 4),  # ctrl+l enter, ctrl+p enter down enter; ctrl+x m enter ctrl+t
     (find, 2, 2, 3),  # ctrl+s enter and ctrl+x l enter, both in titles only
 )
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("journey", "keys", "crush", "opencode"), JOURNEYS, ids=[row[0].__name__ for row in JOURNEYS])
 async def test_the_first_things_a_user_does_take_few_keys(
     tmp_path: Path, journey: Journey, keys: int, crush: int | None, opencode: int | None

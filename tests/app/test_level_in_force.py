@@ -81,6 +81,7 @@ def words_of(sent: object) -> set[str]:
     return {str(sent), "off"} if sent in ("none", "disabled") else {str(sent)}
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_what_is_marked_is_what_goes_out(tmp_path: Path, ponder: Run, provider: str) -> None:
     for number, facts in enumerate(CATALOG.models(provider)):
@@ -98,7 +99,7 @@ async def test_what_is_marked_is_what_goes_out(tmp_path: Path, ponder: Run, prov
             assert (code, view.plan.fields) == (0, made["fields"]), name
             assert {path: sent.get(path) for path in fields} == fields, name
             assert made["summary"] in page, name
-            assert shown == (f"{facts.id}/{row.label}" if view.plan.level else facts.id), name
+            assert shown == (f"{facts.id} · {row.label}" if view.plan.level else facts.id), name
             assert row.native == view.plan.native, name
             if view.plan.level and row.native not in ("on, no limit", "only between tools"):
                 words = set().union(*map(words_of, fields.values()))
@@ -118,6 +119,7 @@ async def test_a_model_with_a_switch_shows_off_and_on(tmp_path: Path, name: str)
         assert (h.view().plan.level, marked(h).label, h.view().plan.thinks) == ("on", "on", True)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_stepping_reaches_every_row_and_each_stands_for_another_request(tmp_path: Path, provider: str) -> None:
     for facts in CATALOG.models(provider):
@@ -142,6 +144,7 @@ async def on_screen(h: House) -> AsyncIterator[tuple[PonderApp, Pilot[int]]]:
         yield app, pilot
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "assignments", "label"),
     [
@@ -162,7 +165,7 @@ async def test_the_picker_opens_at_the_level_in_force_and_enter_leaves_it(
         before = h.view().plan
         assert f"‹{label}›" in screen_text(app)
         assert f"→ {before.native}" in screen_text(app)
-        status = f"{h.current.spec.model}/{label}" if before.level else h.current.spec.model
+        status = f"{h.current.spec.model} · {label}" if before.level else h.current.spec.model
         await until(pilot, lambda: status in screen_text(app).splitlines()[-2])
         await pilot.press("ctrl+t", "tab", "enter")
         await until(pilot, lambda: app.focused is app.chat.composer)

@@ -22,7 +22,7 @@ from tui.domain.errors import PonderError
 from tui.domain.events import MessageCompleted, Streamed, TurnFailed, TurnFinished
 from tui.domain.stream import ModelLoading, TextDelta
 from tui.domain.thinking import ModelSpec
-from tui.headless.outcome import text_of
+from tui.headless.run_result import text_of
 from tui.providers.local.memory import ModelSize, fitting_window
 from tui.providers.local.server_folder import ServerFolder
 from tui.providers.local.servers import LocalOptions, LocalServers, ModelFile
@@ -115,6 +115,7 @@ async def test_a_server_that_is_killed_while_it_loads_is_explained(tmp_path: Pat
     wait_for_end(tmp_path)
 
 
+@pytest.mark.long
 async def test_a_crash_within_an_answer_is_explained_and_the_next_request_starts_it_again(tmp_path: Path) -> None:
     model = scripted_model(tmp_path, says="It begins well and then", dies_after=3)
     async with asking(tmp_path, model) as h:
@@ -133,6 +134,7 @@ async def test_an_earlier_failure_does_not_stay(tmp_path: Path) -> None:
     wait_for_end(tmp_path)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("which", ["keeper", "server"])
 async def test_a_killed_process_leaves_no_other_and_the_next_request_starts_both(tmp_path: Path, which: str) -> None:
     async with asking(tmp_path, scripted_model(tmp_path)) as h:

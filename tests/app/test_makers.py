@@ -118,6 +118,7 @@ def thoughts_in(body: dict[str, Any]) -> list[str]:
     return [thought for thought in THOUGHTS if thought in spelled]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", MAKERS)
 async def test_three_turns_with_tools_go_well_on_defaults(name: str, tmp_path: Path) -> None:
     async with talking(MAKERS[name], tmp_path) as (h, server):
@@ -131,6 +132,7 @@ async def test_three_turns_with_tools_go_well_on_defaults(name: str, tmp_path: P
         assert THOUGHTS[4] in thoughts_in(bodies[5])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", MAKERS)
 async def test_thinking_left_out_on_request_goes_only_where_a_tool_loop_needs_it(name: str, tmp_path: Path) -> None:
     maker = MAKERS[name]

@@ -97,9 +97,3 @@ async def test_model_info_names_where_each_fact_is_from(tmp_path: Path) -> None:
         unknown = h.services.models.model_info("ollama/some-model-of-mine")
     assert "| window | 1,000,000 tokens | packaged: models/anthropic.toml |" in sheet
     assert "not in the catalogue" in unknown
-
-
-async def test_the_plan_of_another_level_is_shown_without_taking_it(tmp_path: Path) -> None:
-    async with house(tmp_path) as h:
-        assert h.services.models.plan_for("claude-haiku-4-5/high").nominal == 32_000
-        assert str(h.current.spec) == "demo/fast/low"

@@ -120,6 +120,7 @@ async def test_typing_sending_and_switching_ask_the_file_system_for_nothing(tmp_
     assert sorted(found) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["md", "json", "html"])
 async def test_exporting_asks_the_file_system_for_nothing_and_keeps_keys_going(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str

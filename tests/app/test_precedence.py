@@ -29,24 +29,24 @@ def profile(home: Path, text: str) -> None:
 async def test_a_level_of_the_command_line_goes_before_an_effort_of_the_config(tmp_path: Path) -> None:
     config(tmp_path, LOW)
     async with house(tmp_path, model="openai/gpt-5.5/high") as h:
-        assert shown(h) == ("high", "gpt-5.5/high", ())
+        assert shown(h) == ("high", "gpt-5.5 · high", ())
 
 
 async def test_a_level_of_the_command_line_goes_before_an_effort_of_a_profile(tmp_path: Path) -> None:
     profile(tmp_path, '[reasoning]\neffort = "medium"\n')
     async with house(tmp_path, model="openai/gpt-5.5/none", profile="mine") as h:
-        assert (h.view().plan.state, shown(h)[1]) == (PlanState.OFF, "gpt-5.5/none")
+        assert (h.view().plan.state, shown(h)[1]) == (PlanState.OFF, "gpt-5.5 · none")
 
 
 async def test_where_no_level_is_said_the_effort_is_the_level(tmp_path: Path) -> None:
     config(tmp_path, '[reasoning]\neffort = "xhigh"\n')
     async with house(tmp_path, model="openai/gpt-5.5") as h:
-        assert shown(h) == ("xhigh", "gpt-5.5/xhigh", ())
+        assert shown(h) == ("xhigh", "gpt-5.5 · xhigh", ())
         assert [(row.label, row.native) for row in h.services.models.levels() if row.current] == [
             ("xhigh", "effort xhigh")
         ]
         await h.services.models.step_level(1, wrap=False)
-        assert shown(h) == ("high", "gpt-5.5/high", ())
+        assert shown(h) == ("high", "gpt-5.5 · high", ())
         assert [row.label for row in h.services.models.levels()] == ["none", "low", "med", "high"]
 
 
@@ -73,7 +73,7 @@ async def test_what_overrules_a_level_is_named_with_its_layer(
 ) -> None:
     async with house(tmp_path, model="openai/gpt-5.5/high", assignments=(f"reasoning.{said}",)) as h:
         now = shown(h)
-    assert now[:2] == (sent, f"gpt-5.5/{name}")
+    assert now[:2] == (sent, f"gpt-5.5 · {name}")
     assert now[2][0].startswith(warning)
 
 
@@ -81,16 +81,16 @@ async def test_in_a_session_the_later_word_wins_and_the_other_is_said_to_be_set_
     config(tmp_path, LOW)
     async with house(tmp_path, model="openai/gpt-5.5") as h:
         said = await h.services.models.set_model("gpt-5.5/high")
-        assert shown(h) == ("high", "gpt-5.5/high", ())
+        assert shown(h) == ("high", "gpt-5.5 · high", ())
         assert "`reasoning.effort` is set aside" in said
         assert await h.services.settings.assign("reasoning.effort", "medium") == (
             "reasoning.effort = medium — Thinking: medium"
         )
-        assert shown(h)[:2] == ("medium", "gpt-5.5/med")
+        assert shown(h)[:2] == ("medium", "gpt-5.5 · med")
         levels = {row.label: row.native for row in h.services.models.levels()}
         assert levels["low"] == "effort low", "the picker shows what choosing a level would bring"
         await h.services.models.step_level(1, wrap=False)
-        assert shown(h) == ("high", "gpt-5.5/high", ())
+        assert shown(h) == ("high", "gpt-5.5 · high", ())
         await h.services.models.set_model("gpt-5.5")
         assert shown(h)[0] == "high"
 
@@ -100,10 +100,10 @@ async def test_a_profile_brings_its_level_and_its_own_effort_still_goes_before_i
     profile(tmp_path, 'model = "openai/gpt-5.5/high"\n')
     async with house(tmp_path, model="openai/gpt-5.5") as h:
         await h.services.settings.load_profile("mine")
-        assert shown(h) == ("high", "gpt-5.5/high", ())
+        assert shown(h) == ("high", "gpt-5.5 · high", ())
         profile(tmp_path, 'model = "openai/gpt-5.5/high"\n[reasoning]\neffort = "xhigh"\n')
         await h.services.settings.load_profile("mine")
-        assert shown(h) == ("xhigh", "gpt-5.5/xhigh", ())
+        assert shown(h) == ("xhigh", "gpt-5.5 · xhigh", ())
 
 
 async def test_a_profile_is_saved_as_it_holds(tmp_path: Path) -> None:

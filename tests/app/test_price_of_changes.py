@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.app.cached_answers import SetClock, answer
 from tests.app.screen_stage import Screen
 from tests.app.test_cache_shown import HOUR, cached
@@ -26,6 +28,7 @@ async def said_by(s: Screen, line: str, expected: str) -> str:
     return s.toasts()
 
 
+@pytest.mark.long
 async def test_a_level_says_what_it_rewrites_in_its_line_and_nothing_when_it_is_taken_back(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", written=58_000)) as s:
         await begun(s)
@@ -38,6 +41,7 @@ async def test_a_level_says_what_it_rewrites_in_its_line_and_nothing_when_it_is_
         await s.until_it_says("cached 58k")
 
 
+@pytest.mark.long
 async def test_model_settings_and_tools_say_what_they_rewrite(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", written=58_000), tools=True) as s:
         await begun(s)
@@ -59,6 +63,7 @@ async def test_model_settings_and_tools_say_what_they_rewrite(tmp_path: Path) ->
         assert "rewrites" not in await said_by(s, "/set reasoning.summary detailed", "reasoning.summary")
 
 
+@pytest.mark.long
 async def test_nothing_is_said_when_nothing_is_cached_or_the_price_is_unknown(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.")) as s:
         await s.ask("Why?")
@@ -154,6 +159,7 @@ async def until_above_the_composer(s: Screen, pattern: str) -> str:
     return above_the_composer(s)
 
 
+@pytest.mark.long
 async def test_a_typed_command_that_rewrites_nothing_says_nothing(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", written=58_000), tools=True) as s:
         await begun(s)
@@ -167,6 +173,7 @@ async def test_a_typed_command_that_rewrites_nothing_says_nothing(tmp_path: Path
             await s.pilot.press("ctrl+u")
 
 
+@pytest.mark.long
 async def test_asking_again_says_what_it_rewrites_and_only_of_what_is_sent(tmp_path: Path) -> None:
     answers = (answer("One.", written=58_000), answer("Two.", read=58_000, written=4_000), answer("Three."))
     async with cached(tmp_path, *answers, model="anthropic/claude-haiku-4-5/med") as s:
@@ -186,6 +193,7 @@ async def test_before_the_first_answer_the_picker_prices_a_stated_default(tmp_pa
         assert re.search(r"≈ \$0\.1\d a turn", text), text  # 4,700 tokens out are $0.1175
 
 
+@pytest.mark.long
 async def test_the_model_picker_says_what_the_marked_model_would_write(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", written=58_000)) as s:
         await begun(s)

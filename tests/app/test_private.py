@@ -71,6 +71,7 @@ async def converse(s: Screen, server: SideServer) -> None:
     await until(s.pilot, lambda: s.app.chat.composer.text == "quokka-draft")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("begun", ["by option", "by command"])
 async def test_nothing_of_a_private_conversation_is_in_any_file(tmp_path: Path, temporary: Path, begun: str) -> None:
     home = tmp_path / "home"

@@ -272,7 +272,7 @@ async def test_a_command_of_a_project_asks_whatever_is_allowed(tmp_path: Path) -
         await until(s.pilot, lambda: isinstance(s.app.screen, Approval))
         await s.until_it_says("touch made")
         await until(s.pilot, lambda: not s.app.screen._is_quiet())  # type: ignore[attr-defined]
-        await s.pilot.press("escape")
+        await s.pilot.press("escape", "escape")
         await s.until_toast("/look was not sent.")
         assert s.house.view().turns == ()
     assert not (root / "made").exists()

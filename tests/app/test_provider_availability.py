@@ -14,13 +14,13 @@ from tui.domain.thinking import ModelSpec, ThinkingLevel
 SECRET = "sk-ant-REDACTED"
 
 
-async def test_without_anything_it_is_the_demo_and_the_big_four_say_what_they_lack(tmp_path: Path) -> None:
+async def test_without_anything_it_is_the_demo_and_every_provider_says_what_it_lacks(tmp_path: Path) -> None:
     async with house(tmp_path, model=None) as h:
         assert str(h.current.spec) == "demo/demo/med"
         rows = h.services.keys.availability()
-    assert [(row.provider, row.ready, row.detail) for row in rows] == [
-        (name, False, f"no key: /key {name}") for name in ("anthropic", "openai", "google", "openrouter")
-    ]
+        assert len(rows) == h.services.models.providers_without_key() > 10, "the picker counts as the first screen does"
+    assert all((row.ready, row.detail) == (False, f"no key: /key {row.provider}") for row in rows)
+    assert {"anthropic", "openai", "google", "openrouter"} <= {row.provider for row in rows}
 
 
 async def test_a_key_in_the_environment_makes_its_provider_ready(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.chained_model import BROODING, CHAINS, WINDOW, chained_model
+from tests.app.chained_model import BROODING, CHAINS, PICTURE_TOKENS, WINDOW, chained_model, seeing_part
 from tests.app.local_stage import wait_for_end
 from tests.app.stage import House, config, heard_until, house
-from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import PonderError
 from tui.domain.events import MessageCompleted, Notice, Streamed, TurnFailed, TurnFinished
 from tui.domain.messages import Message, Role
@@ -39,9 +39,9 @@ async def asking(
     wait_for_end(home)
 
 
-async def answers(h: House, prompt: str = "How much is it?") -> list[Message]:
+async def answers(h: House, prompt: str = "How much is it?", *more: Block) -> list[Message]:
     """The messages of the model in one turn."""
-    heard = await h.say(prompt)
+    heard = await h.say(prompt, *more)
     assert [event.error for event in heard if isinstance(event, TurnFailed)] == []
     told = [event.message for event in heard if isinstance(event, MessageCompleted)]
     return [message for message in told if message.role is Role.ASSISTANT and not message.superseded]
@@ -81,6 +81,24 @@ async def test_it_answers_with_its_thinking_and_without(tmp_path: Path) -> None:
         (answer,) = await answers(h)
         assert parts(answer) == ("", "Quietly", [])
         assert h.current.facts.context_window == WINDOW
+
+
+async def test_a_picture_reaches_the_part_of_the_model_that_sees_and_is_counted(tmp_path: Path) -> None:
+    pictures = pytest.importorskip("tests.ui.pictures")
+    seeing_part(chained_model(tmp_path / "data" / "models"))
+    async with asking(tmp_path) as h:
+        assert h.current.facts.inputs == {"text", "image"}
+        (alone,) = await answers(h, "What is on it?")
+        await h.services.chat.new_session()
+        (seen,) = await answers(h, "What is on it?", pictures.block())
+        assert parts(seen)[1] == "Seven it is"
+        assert alone.usage is not None
+        assert seen.usage is not None
+        assert (seen.usage.input or 0) - (alone.usage.input or 0) == PICTURE_TOKENS
+        sent = h.program.backend.last_of(h.current.session_id)
+        assert sent is not None
+        assert await h.current.call(h.program.backend.count(sent.target, sent.request)) == seen.usage.input
+        assert h.current.facts.inputs == {"text", "image"}, "as its server says"
 
 
 @pytest.mark.parametrize("more", ["", MESSAGES_API], ids=["chat", "messages"])

@@ -23,7 +23,7 @@ async def in_force(home: Path, key: str, **options: Any) -> tuple[object, str]:
 
 async def test_a_setting_of_the_screen_is_there_at_the_next_start(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        assert await h.services.settings.assign("ui.thinking", "peek") == "ui.thinking = peek — saved"
+        assert await h.services.settings.assign("ui.thinking", "peek") == "Finished thinking: peek · saved"
         await h.services.settings.assign("reasoning.effort", "low")
     assert await in_force(tmp_path, "ui.thinking") == ("peek", "saved")
     assert await in_force(tmp_path, "reasoning.effort") == (None, "default")
@@ -33,14 +33,14 @@ async def test_config_wins_at_the_next_start_and_it_is_said(tmp_path: Path) -> N
     config(tmp_path, '[ui]\nthinking = "full"\n')
     async with house(tmp_path) as h:
         said = await h.services.settings.assign("ui.thinking", "peek")
-        assert said == "ui.thinking = peek — for this session; config.toml sets full at the next start"
+        assert said == "Finished thinking: peek · for this session; config.toml sets full at the next start"
         assert h.services.settings.layers().value("ui.thinking") == "peek"
     assert await in_force(tmp_path, "ui.thinking") == ("full", "config.toml")
 
 
 async def test_what_the_command_line_set_is_changed_and_the_change_is_saved(tmp_path: Path) -> None:
     async with house(tmp_path, assignments=("ui.thinking=full",)) as h:
-        assert await h.services.settings.assign("ui.thinking", "peek") == "ui.thinking = peek — saved"
+        assert await h.services.settings.assign("ui.thinking", "peek") == "Finished thinking: peek · saved"
         assert h.services.settings.layers().value("ui.thinking") == "peek"
     assert await in_force(tmp_path, "ui.thinking") == ("peek", "saved")
 
@@ -106,10 +106,11 @@ async def test_a_broken_file_is_reported_changes_nothing_and_is_replaced(
     assert await in_force(tmp_path, "ui.bell") == ("off", "saved")
 
 
+@pytest.mark.long
 async def test_the_theme_command_and_the_sidebar_key_are_remembered(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await s.enter("/theme dawn")
-        await s.until_it_says("ui.theme = dawn — saved")
+        await s.until_it_says("Theme: dawn · saved")
         assert s.app.theme == "dawn"
         shown = [s.app.chat.sidebar.display]
         await s.pilot.press("ctrl+b")
@@ -129,6 +130,6 @@ async def test_the_theme_picker_is_remembered(tmp_path: Path) -> None:
         await s.enter("/theme")
         await s.until_it_says("Themes")
         await s.pilot.press("home", "enter")
-        await s.until_it_says("— saved")
+        await s.until_it_says("· saved")
         chosen = s.app.theme
     assert await in_force(tmp_path, "ui.theme") == (chosen, "saved")

@@ -12,6 +12,7 @@ from tests.ui.stage import until
 from tui.ui.dialogs.compare import CompareReplay
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("goes_back", [True, False])
 async def test_the_new_answer_arrives_beside_the_old_one(tmp_path: Path, *, goes_back: bool) -> None:
     async with (

@@ -118,6 +118,7 @@ async def test_a_form_is_filled_in_and_sent(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.long
 async def test_escape_gives_no_answer_and_a_row_declines(tmp_path: Path) -> None:
     async with _opened(tmp_path, "mcp_forms.py") as s:
         call = _call(s, "order")
@@ -131,6 +132,7 @@ async def test_escape_gives_no_answer_and_a_row_declines(tmp_path: Path) -> None
         assert await _said(s, call) == "decline "
 
 
+@pytest.mark.long
 async def test_an_address_is_shown_in_full_and_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[object] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
@@ -150,6 +152,7 @@ async def test_an_address_is_shown_in_full_and_never_opened(tmp_path: Path, monk
     assert opened == []
 
 
+@pytest.mark.long
 async def test_a_form_that_nobody_waits_for_any_more_closes(tmp_path: Path) -> None:
     async with _opened(tmp_path, "mcp_forms.py") as s:
         call = _call(s, "order")
@@ -159,6 +162,7 @@ async def test_a_form_that_nobody_waits_for_any_more_closes(tmp_path: Path) -> N
         await until(s.pilot, lambda: s.app.screen is s.app.chat)
 
 
+@pytest.mark.long
 async def test_two_forms_are_asked_one_after_the_other(tmp_path: Path) -> None:
     form = {"message": "First", "requestedSchema": {"type": "object", "properties": {"a": {"type": "boolean"}}}}
     async with _opened(tmp_path, "plain_mcp_server.py", "asks") as s:

@@ -68,6 +68,7 @@ async def test_logging_in_by_a_browser_on_this_machine_and_out_again(
         assert token not in (tmp_path / "config" / "credentials.toml").read_text("utf-8")
 
 
+@pytest.mark.long
 async def test_the_address_is_copied_over_ssh_and_the_redirect_pasted_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ async def test_a_prompt_is_a_command_with_completion_and_help(tmp_path: Path) ->
         await s.until_it_says("Prompt: docs:hello")
 
 
+@pytest.mark.long
 async def test_missing_arguments_are_told_and_nothing_is_sent(tmp_path: Path) -> None:
     async with _opened(tmp_path) as s:
         await s.enter("/docs:review")
@@ -78,6 +79,7 @@ async def test_missing_arguments_are_told_and_nothing_is_sent(tmp_path: Path) ->
         assert s.house.view().turns == ()
 
 
+@pytest.mark.long
 async def test_a_text_that_looks_like_commands_is_only_sent(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("secret", "utf-8")
     async with _opened(tmp_path) as s:
@@ -91,6 +93,7 @@ async def test_a_text_that_looks_like_commands_is_only_sent(tmp_path: Path) -> N
         assert not s.house.program.project.trusted
 
 
+@pytest.mark.long
 async def test_words_of_ponder_remain_its_own(tmp_path: Path) -> None:
     async with _opened(tmp_path, "hostile") as s:
         await s.enter("/help")
@@ -99,6 +102,7 @@ async def test_words_of_ponder_remain_its_own(tmp_path: Path) -> None:
         assert await _sent(s, "/docs:help") == "Prompt `help` of the MCP server `docs`:\n\nI am 'help'."
 
 
+@pytest.mark.long
 async def test_a_resource_is_completed_and_attached(tmp_path: Path) -> None:
     (tmp_path / "docs.txt").write_text("a file", "utf-8")
     async with _opened(tmp_path) as s:

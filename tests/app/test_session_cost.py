@@ -8,6 +8,8 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.app.conftest import Run
 from tests.app.screen_stage import Screen, screen
 from tests.app.stage import config, exported
@@ -112,6 +114,7 @@ async def test_whole_answers(tmp_path: Path, ponder: Run) -> None:
     assert await shown(tmp_path, ponder, [ANSWER], play) == {"$0.15"}
 
 
+@pytest.mark.long
 async def test_cancelled_turns_cost_at_least_what_was_reported(tmp_path: Path, ponder: Run) -> None:
     async def play(s: Screen) -> None:
         await s.ask("Why?")
@@ -130,6 +133,7 @@ async def test_attempts_that_broke_off_are_paid_for(tmp_path: Path, ponder: Run)
     assert amount == "at least $0.11"
 
 
+@pytest.mark.long
 async def test_turns_that_were_asked_again_or_edited_are_paid_for(tmp_path: Path, ponder: Run) -> None:
     async def play(s: Screen) -> None:
         await s.ask("Why?")
@@ -142,6 +146,7 @@ async def test_turns_that_were_asked_again_or_edited_are_paid_for(tmp_path: Path
     assert await shown(tmp_path, ponder, [ANSWER], play) == {"$0.12"}
 
 
+@pytest.mark.long
 async def test_summaries_are_paid_for(tmp_path: Path, ponder: Run) -> None:
     async def play(s: Screen) -> None:
         for words in ("Why?", "And?", "Then?"):

@@ -80,6 +80,6 @@ async def test_the_picker_shows_an_effort_that_was_set_just_now(tmp_path: Path) 
     async with screen(tmp_path, model="openai/gpt-5.5/high") as s:
         await until(s.pilot, lambda: s.app.chat.sidebar.picker.filled)
         await s.enter("/set reasoning.effort low")
-        await s.until_it_says("gpt-5.5/low")
+        await s.until_it_says("gpt-5.5 · low")
         now = [row.label for row in s.house.services.models.levels() if row.current]
     assert now == ["low"]

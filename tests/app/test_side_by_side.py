@@ -17,6 +17,7 @@ from tests.app.stage import House, config, house
 from tests.ui.stage import type_in, until
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.errors import UsageError
+from tui.domain.events import Severity
 from tui.domain.listing import Activity
 from tui.domain.messages import Role, Turn
 from tui.engine.state import SessionView
@@ -235,7 +236,6 @@ async def test_a_question_in_the_background_says_who_asks_and_waits_for_its_sess
             await s.pilot.press("ctrl+n")
             await s.until_it_says("1 running elsewhere")
             server.call("alpha", "shell", command="echo from-alpha")
-            await s.until_toast("“alpha begins” asks whether shell may run")
             await s.until_it_says("1 asks")
             await s.until_it_says("? “alpha begins” asks for your answer · alt+s or a click goes there")
             assert any("asks whether a tool may run: alpha begins" in text for text in rung)
@@ -280,7 +280,10 @@ async def test_a_click_on_the_line_goes_to_the_session_that_asks(tmp_path: Path)
                 server.call(word, "shell", command=f"echo from-{word}")
             await s.until_it_says("2 ask")
             await s.until_it_says("? “alpha begins” asks for your answer")
-            await s.pilot.click("#asking")
+            for word in ("Two toasts", "of two rows each"):
+                s.app.say(f"{word} {'do not stand on the line that is clicked' * 2}", Severity.WARNING)
+            await s.until_it_says("of two rows each")
+            assert await s.pilot.click("#asking")
             await shows(s, sessions[0])
             await until(s.pilot, lambda: isinstance(s.app.screen, Approval))
             await s.until_it_says("echo from-alpha")
@@ -367,8 +370,9 @@ def pieces(word: str, number: int) -> list[Words]:
     ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    "switches", [SWITCHES, pytest.param(MANY_SWITCHES, marks=[pytest.mark.long, pytest.mark.timeout(600)])]
+    "switches", [SWITCHES, pytest.param(MANY_SWITCHES, marks=[pytest.mark.minutes, pytest.mark.timeout(600)])]
 )
 async def test_no_word_is_lost_by_switching_at_random(tmp_path: Path, switches: int) -> None:
     """In the long run four servers send at their own even rate."""

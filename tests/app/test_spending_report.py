@@ -18,7 +18,7 @@ from tests.app.stage import config, house
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.ui.stage import type_in
-from tui.app.spending_report import BAR_COLUMNS
+from tui.app.spending_report import BAR_COLUMNS, LINE_COLUMNS
 from tui.providers.demo.responses import DemoUsage
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-test-0123456789abcdef"}
@@ -137,6 +137,7 @@ def test_a_wrong_number_of_days_is_refused(ponder: Run, days: str, capsys: pytes
     assert "is not a number of days" in capsys.readouterr().err
 
 
+@pytest.mark.long
 async def test_the_screen_shows_the_chart(tmp_path: Path) -> None:
     async with FaultServer([ANSWER], bill=USED, honest=True, own_ids=True) as server:
         config(tmp_path, f'[providers.anthropic]\nbase_url = "{server.url}"\n{PRICED}')
@@ -145,9 +146,11 @@ async def test_the_screen_shows_the_chart(tmp_path: Path) -> None:
             await s.enter("/cost")
             await s.until_it_says("saved by caches")
             text = s.text()
-            assert "█" * BAR_COLUMNS in text
-            assert "anthropic/claude-sonnet-4-5" in text
-            assert f"${COST:.2f} for 1 request" in text
+            rows = [line.strip(" │").split() for line in text.splitlines()]
+            numbers = ["1", "10k", "1k", "2k", f"${COST:.2f}"]
+            assert [time.strftime("%Y-%m-%d"), *numbers, "━" * LINE_COLUMNS] in rows
+            assert ["anthropic/claude-sonnet-4-5", *numbers] in rows
+            assert f"${COST:.2f} for 1 request since " in text
             await s.pilot.press("escape")
             await type_in(s.pilot, "/cost many")
             await s.pilot.press("enter")

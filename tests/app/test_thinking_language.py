@@ -128,6 +128,7 @@ async def test_other_wires_carry_it_too(tmp_path: Path, model: str, wire: str) -
             assert body.index("Two?") < body.index("[From now on, think in this language: French.]")
 
 
+@pytest.mark.long
 async def test_on_the_screen_it_completes_and_costs_nothing(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", written=58_000), answer("Two.", read=58_000)) as s:
         await s.ask("Why?")

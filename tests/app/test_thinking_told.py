@@ -72,6 +72,7 @@ def configured(home: Path, model: str, server: FaultServer) -> dict[str, str]:
     return {f"{provider.upper()}_API_KEY": KEY, "GEMINI_API_KEY": KEY}
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("model", "form"),
     [
@@ -104,6 +105,7 @@ async def test_a_summary_is_called_a_summary(tmp_path: Path, model: str, form: T
             assert ("700 tokens, summary)" in export) == bool(word)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("model", "script", "word"),
     [

@@ -86,6 +86,7 @@ async def test_a_branch_is_found_and_opened_by_enter(tmp_path: Path) -> None:
         assert cursor[0].key == old[2].messages[0].id
 
 
+@pytest.mark.long
 async def test_a_turn_of_the_current_path_is_shown_where_it_is(tmp_path: Path) -> None:
     async with screen(tmp_path, stored_in="file") as s:
         await s.ask("First question")
@@ -106,6 +107,7 @@ async def test_without_a_turn_there_is_no_tree(tmp_path: Path) -> None:
         await s.until_toast("There is no turn yet.")
 
 
+@pytest.mark.long
 async def test_a_tree_in_memory_has_the_path(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await s.ask("First question")
@@ -121,6 +123,7 @@ async def test_a_tree_in_memory_has_the_path(tmp_path: Path) -> None:
         assert "3 turns · 2 branches" in s.text()
 
 
+@pytest.mark.long
 async def test_a_key_in_a_large_tree_draws_two_rows_or_one_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +170,7 @@ def cursor_line(s: Screen) -> str:
     return found[0] if len(found) == 1 else ""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
 async def test_it_fits_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
     session = await planted(tmp_path, 60, 12)

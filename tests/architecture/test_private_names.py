@@ -19,16 +19,17 @@ OF_LIBRARIES = {
         "textual": "_compositor _context",
         "textual._compositor:Compositor": "_dirty_regions _get_renders",
         "textual.app:App": "_close_messages_no_wait _display _driver _exception _fatal_error _handle_exception "
-        "_notifications _refresh_notifications _refresh_truecolor_filter _unnotify",
+        "_notifications _refresh_notifications _refresh_truecolor_filter _start_widget _unnotify",
         "textual.dom:DOMNode": "_bindings",
-        "textual.screen:Screen": "_compositor _select_state",
-        "textual.widget:Widget": "_scroll_update",
+        "textual.screen:Screen": "_compositor _screen_resized _select_state",
+        "textual.widget:Widget": "_refresh_scrollbars _vertical_scrollbar",
         "textual.widgets:OptionList": "_lines",
         "textual.worker:Worker": "_error _run _task",
     },
     # A driver is a subclass of one of Textual's, which have no public interface for what ours corrects.
     "tui/ui/terminal/driver.py": {
         "textual": "_parser _xterm_parser",
+        "textual._parser:Parser": "_timeout_time",
         "textual._xterm_parser:XTermParser": "_parse_extended_key _sequence_to_key_events",
         "textual.drivers.linux_driver:LinuxDriver": "_get_terminal_size _key_thread _must_signal_resume "
         "_sigcont_application _sigtstp_application _writer_thread",

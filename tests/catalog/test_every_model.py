@@ -13,6 +13,7 @@ LISTED = [f"{provider}/{facts.id}" for provider in CATALOG.providers() for facts
 ASKED: list[Asked] = [*ThinkingLevel, 1, 1_024, 3_999, 12_000, 16_000, 31_999, 64_000, 1_000_000]
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("level", ThinkingLevel)
 def test_levels_become_the_documented_wire_fields(name: str, level: ThinkingLevel) -> None:
@@ -21,6 +22,7 @@ def test_levels_become_the_documented_wire_fields(name: str, level: ThinkingLeve
     assert planned(name, level).fields == by_rank[level.rank]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", sorted({*LISTED, *PLANS}))
 def test_no_plan_is_refused_by_its_api(name: str) -> None:
     facts = facts_of(name)

@@ -97,14 +97,14 @@ def test_cached_tokens_are_not_billed_as_new_ones() -> None:
 def test_a_price_changes_on_its_date_and_by_the_hour() -> None:
     price = packaged_price("google", "gemini-4-argon")
     assert price is not None
-    before = price.dollars_per_million("input", datetime(2026, 11, 30, 23, 59, tzinfo=UTC))
-    after = price.dollars_per_million("input", datetime(2026, 12, 1, tzinfo=UTC))
+    before = price.at(datetime(2026, 11, 30, 23, 59, tzinfo=UTC))["input"].base
+    after = price.at(datetime(2026, 12, 1, tzinfo=UTC))["input"].base
     assert before is not None
     assert after == 2 * before
     assert price.changes_after(NOON) == (date(2026, 12, 1),)
     peak = packaged_price("deepseek", "deepseek-v4-pro")
     assert peak is not None
-    at_night, by_day = (peak.dollars_per_million("input", NOON.replace(hour=hour)) for hour in (12, 2))
+    at_night, by_day = (peak.at(NOON.replace(hour=hour))["input"].base for hour in (12, 2))
     assert at_night is not None
     assert by_day == 2 * at_night
 

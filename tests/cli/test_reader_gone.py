@@ -45,6 +45,7 @@ def test_output_that_cannot_be_written_is_one_sentence(words: list[str]) -> None
     assert (done.returncode, done.stderr) == (1, b"ponder: the output cannot be written: No space left on device\n")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 @pytest.mark.parametrize("words", [["models"], ["-p", "hello", "-m", "demo/fast"]])
 @pytest.mark.parametrize(("limit", "code"), [("-n 12", 1), ("-S -n 12", 0)])
@@ -56,6 +57,7 @@ def test_a_low_limit_of_open_files_is_raised_or_told(words: list[str], limit: st
     assert (done.returncode, done.stderr) == (code, told if code else b"")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", [["doctor"], ["sessions", "list"], ["-p", "hello", "-m", "demo/fast"]])
 def test_closed_streams_are_no_fault_and_no_file_gets_their_descriptors(words: list[str], tmp_path: Path) -> None:
     """What is written to a stream by mistake must not end up in the session store."""

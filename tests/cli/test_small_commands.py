@@ -8,10 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from tui.app.doctor import EXTRAS
 from tui.cli import main as command_line
 from tui.cli.main import COMMANDS, main, whole_parser
 
@@ -106,6 +108,20 @@ def test_the_doctor_says_the_same_as_one_object(monkeypatch: pytest.MonkeyPatch,
     assert [words for words in told if words not in text] == []
 
 
+def test_the_doctor_knows_every_extra_and_the_command_that_adds_missing_ones(monkeypatch, capsys) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    packages = {name: re.split(r"[\[<>=]", rows[0])[0] for name, rows in declared.items() if name != "dev"}
+    assert packages == EXTRAS
+    monkeypatch.setitem(EXTRAS, "images", "not-there-at-all")
+    monkeypatch.setitem(EXTRAS, "mcp", "textual")
+    report = json.loads(printed(capsys, "doctor", "--json"))["extras"]
+    missing = ",".join(name for name, version in report.items() if not version)
+    assert "images" in missing
+    text = printed(capsys, "doctor")
+    assert f"pip install 'ponder-tui[{missing}]'" in text
+    assert f"textual {report['mcp']}, " in text.partition("- extras: ")[2]
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_command_and_setting_can_be_completed(shell: str, capsys) -> None:
     script = printed(capsys, "completions", shell)
@@ -114,6 +130,7 @@ def test_every_command_and_setting_can_be_completed(shell: str, capsys) -> None:
     assert "openai-responses" in script
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
@@ -167,6 +184,7 @@ def test_options_of_one_question_are_not_passed_over_without_one(words: list[str
     assert capsys.readouterr().err == f"ponder: `{words[0]}` needs `-p TEXT`, which answers without a screen.\n"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -117,6 +117,7 @@ def test_what_is_previewed_while_an_answer_arrives_holds_all_of_it() -> None:
     assert "".join(prose(100)) in virtually(check())
 
 
+@pytest.mark.long
 def test_a_long_answer_is_not_counted_again_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = prose(40_000)
     size = sum(map(len, pieces))

@@ -174,6 +174,7 @@ def test_a_text_made_whole_in_parts_is_the_text_made_whole_at_once(text: str):
         assert whole_text([text]) == at_once
 
 
+@pytest.mark.long
 def test_an_answer_of_many_small_pieces_takes_little_more_than_its_text():
     words = [f"word {number} " for number in range(200_000)]
     tracemalloc.start()

@@ -28,6 +28,7 @@ def ponder(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     return prefork.run([*PONDER, *arguments], env=environment(home), stdin=subprocess.DEVNULL)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ends_chunks", [False, True])
 def test_the_words_that_came_are_in_json_and_in_the_stored_session(tmp_path: Path, ends_chunks: bool) -> None:
     with Vanishing(WORDS, ends_chunks=ends_chunks) as server:

@@ -78,6 +78,7 @@ def test_a_command_that_runs_is_ended_with_the_program(tmp_path: Path, *, unread
         assert terminal.is_clean
 
 
+@pytest.mark.one_in(2)
 @needs_proc
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent was killed")
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ def cells(screen: pyte.Screen, first: int = 0) -> list[list[pyte.screens.Char]]:
     return [[screen.buffer[row][column] for column in range(first, screen.columns)] for row in range(screen.lines)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("screen", [CodePointScreen, GraphemeScreen])
 def test_scrolling_past_clusters_leaves_every_cell_as_a_fresh_paint(
     tmp_path: Path, screen: type[ClusterScreen]
@@ -69,6 +70,7 @@ def test_scrolling_past_clusters_leaves_every_cell_as_a_fresh_paint(
             assert text == [row[: edge - 2] for row in fresh[rows]]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("screen", [CodePointScreen, GraphemeScreen])
 def test_what_follows_a_cluster_stands_where_it_was_measured(tmp_path: Path, screen: type[ClusterScreen]) -> None:
     with Loopback() as model:

@@ -85,6 +85,7 @@ EMPTYING = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("keys", EMPTYING.values(), ids=EMPTYING)
 def test_emptying_the_composer_ends_an_edit(tmp_path: Path, keys: str) -> None:
     with started(tmp_path) as (terminal, model):
@@ -111,9 +112,8 @@ def test_a_prompt_restored_after_an_error_is_an_ordinary_draft(tmp_path: Path) -
         model.fail(401)
         terminal.type("alpha?\r")
         terminal.wait_for("✗")
-        terminal.wait_for("❯ alpha?")
-        terminal.type("\x15")
-        exchange(terminal, model, "omega?", "Answer Z.")
+        terminal.wait_for("failed prompt is back · enter tries again · esc clears")
+        exchange(terminal, model, "omega?", "Answer Z.")  # over the prompt, which is selected
         assert "▌ alpha?" in terminal.text()
         assert "▌ omega?" in terminal.text()
 

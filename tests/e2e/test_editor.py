@@ -28,7 +28,8 @@ def edit(terminal: Terminal, shown: str) -> None:
     terminal.type(CTRL_G)
     terminal.until(lambda: b"\x1b[?1049l" in terminal.raw, "the editor's turn")
     terminal.until(lambda: b"\x1b[?1049h" in terminal.raw, "the screen after the editor")
-    terminal.wait_for(shown)
+    # In one line: a toast with a long path is broken anywhere.
+    terminal.until(lambda: shown in " ".join(terminal.text().split()), shown)
 
 
 def test_the_screen_and_the_words_come_back_whatever_the_editor_does(tmp_path: Path) -> None:
@@ -77,6 +78,7 @@ def test_what_is_too_large_for_the_composer_stays_in_its_file(tmp_path: Path) ->
         assert terminal.is_on(ALTERNATE)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, None], ids=["term", "hup", "closed window"])
 @pytest.mark.parametrize("saving", ["before", "at its end"])
 def test_what_the_editor_saved_outlives_the_end_of_ponder(

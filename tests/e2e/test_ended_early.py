@@ -67,6 +67,7 @@ def as_before(terminal: Terminal) -> bool:
     return terminal.is_clean and terminal.modes() == terminal.modes_before and left_for_the_shell(terminal) == b""
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("more", [0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.9], ids=lambda more: f"{more:.2f}s")
 def test_a_signal_while_the_program_starts(tmp_path: Path, more: float) -> None:
     with Terminal(PONDER, environment(tmp_path), late=True, started=True) as terminal:
@@ -85,6 +86,7 @@ def test_a_signal_while_the_program_starts(tmp_path: Path, more: float) -> None:
         assert is_late or left_for_the_shell(terminal) == b""
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     "place",
     [
@@ -112,6 +114,7 @@ def test_what_the_terminal_answers_to_a_start_that_fails_is_not_left_at_the_prom
         assert as_before(terminal)
 
 
+@pytest.mark.long
 def test_a_terminal_that_has_not_answered_yet_is_waited_for(tmp_path: Path) -> None:
     with Terminal(PONDER, environment(tmp_path), late=True, started=True) as terminal:
         terminal.until(lambda: terminal.raw.count(ASKED) == 2 and READY in terminal.text(), "the screen")
@@ -135,6 +138,7 @@ def a_draft(terminal: Terminal) -> None:
     terminal.wait_for("a draft")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("begin", [a_sheet, a_draft])
 def test_a_signal_with_something_open(tmp_path: Path, begin: Callable[[Terminal], None]) -> None:
     with Terminal(PONDER, environment(tmp_path)) as terminal:
@@ -145,6 +149,7 @@ def test_a_signal_with_something_open(tmp_path: Path, begin: Callable[[Terminal]
         assert as_before(terminal)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("is_read", [True, False], ids=["read", "unread"])
 def test_a_signal_while_an_answer_floods_in(tmp_path: Path, *, is_read: bool) -> None:
     server = Flood("text", 200)

@@ -34,16 +34,14 @@ def test_formulas_and_code_survive_streaming_reopening_and_copying(tmp_path: Pat
         terminal.wait_for(DRAWN[2])
         for at in range(0, len(TEXT), 3):
             model.say(TEXT[at : at + 3])
-        model.finish()
         terminal.wait_for("End.")
         terminal.until(lambda: shows_all(terminal), "every formula drawn, or as written")
         assert "↪ " in terminal.text()
-        terminal.type("/copy code")
-        terminal.wait_for("❯ /copy code")
-        terminal.type("\r")
+        terminal.type("/copy code\r")  # of the running answer, as far as it has come
         terminal.wait_for("Copied code")
         copied = re.findall(rb"\x1b\]52;c;([^\x07]+)\x07", terminal.raw)
         assert base64.b64decode(copied[-1]).decode() == CODE
+        model.finish()
         terminal.type("/copy answer\r")
         terminal.wait_for("Copied answer")
         copied = re.findall(rb"\x1b\]52;c;([^\x07]+)\x07", terminal.raw)

@@ -111,6 +111,7 @@ def test_nothing_read_for_half_a_minute_loses_nothing(tmp_path: Path) -> None:
         assert kept.words() == story.told
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "unread"), [("SIGTERM", False), ("SIGHUP", True)])
 def test_a_signal_in_the_middle_of_an_answer_keeps_what_came_of_it(tmp_path: Path, name: str, *, unread: bool) -> None:
     number = signal.Signals[name]

@@ -21,6 +21,7 @@ from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import ALTERNATE, PASTE, Terminal, environment
 from tests.e2e.tmux import Tmux
 from tests.patience import PATIENCE_S
+from tui.ui.terminal.after_kill import TOLD
 from tui.ui.terminal.shutdown import RESTORE, restore_terminal
 
 PONDER = [sys.executable, "-m", "tui"]
@@ -61,6 +62,7 @@ def test_ctrl_c_twice_quits_and_leaves_a_clean_terminal(tmp_path: Path) -> None:
         _back_in_the_shell(tmux, 0)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
 def test_a_signal_leaves_a_clean_terminal_and_its_exit_code(tmp_path: Path, name: str) -> None:
     number = signal.Signals[name]
@@ -68,6 +70,22 @@ def test_a_signal_leaves_a_clean_terminal_and_its_exit_code(tmp_path: Path, name
         _started(tmux)
         tmux.signal(number)
         _back_in_the_shell(tmux, 128 + number)
+
+
+def test_a_kill_leaves_a_clean_terminal_and_says_what_is_left(tmp_path: Path) -> None:
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux)
+        tmux.until(lambda: TOLD in _started_by(tmux.child()), "the guard")
+        tmux.signal(signal.SIGKILL)
+        tmux.until(lambda: tmux.flags() == CLEAN, "a clean terminal")
+        tmux.wait_for(TOLD)
+        tmux.line("echo so$((40+2))it-goes")
+        tmux.wait_for("so42it-goes")
+
+
+def _started_by(process: int) -> str:
+    asked = ["ps", "-ww", "-o", "args=", "--ppid", str(process)]
+    return subprocess.run(asked, check=False, capture_output=True, text=True).stdout
 
 
 def test_an_exception_in_a_widget_leaves_a_clean_terminal_and_a_log(tmp_path: Path) -> None:
@@ -100,6 +118,7 @@ def test_what_does_not_end_by_itself_is_ended(tmp_path: Path) -> None:
         assert terminal.is_clean
 
 
+@pytest.mark.long
 def test_a_terminal_that_is_gone_ends_the_program_even_with_hup_ignored(tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", "trap '' HUP; exec \"$0\" -m tui", sys.executable]
     with Terminal(command, environment(tmp_path)) as terminal:
@@ -121,6 +140,7 @@ def test_a_signal_while_the_terminal_reads_nothing_still_ends_the_program(tmp_pa
         assert terminal.is_clean
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", ["key", "signal"])
 def test_a_key_command_that_waits_for_its_user_does_not_delay_the_end(tmp_path: Path, way: str) -> None:
     started = tmp_path / "started"
@@ -170,6 +190,7 @@ def test_ctrl_z_in_a_window_without_a_shell_leaves_the_program_as_it_is(tmp_path
         assert terminal.is_clean
 
 
+@pytest.mark.long
 def test_ctrl_z_takes_a_script_around_the_program_along(tmp_path: Path) -> None:
     """A script that waits for the program would keep the terminal, and the shell would never have its turn."""
     with Tmux(environment(tmp_path)) as tmux:
@@ -182,6 +203,7 @@ def test_ctrl_z_takes_a_script_around_the_program_along(tmp_path: Path) -> None:
         _back_in_the_shell(tmux, 0)
 
 
+@pytest.mark.long
 def test_a_terminal_that_another_process_makes_non_blocking_is_waited_for(tmp_path: Path) -> None:
     """The mode belongs to the open terminal, which all processes on it share."""
     with Loopback() as model:
@@ -212,6 +234,7 @@ def test_a_mouse_outside_the_window_takes_no_key_away(tmp_path: Path) -> None:
             terminal.wait_for(f"❯ {'01234'[: number + 1]}")
 
 
+@pytest.mark.long
 def test_a_size_changed_while_asleep_is_the_size_it_wakes_with(tmp_path: Path) -> None:
     with Tmux(environment(tmp_path)) as tmux:
         _started(tmux)
@@ -240,9 +263,7 @@ def test_stopped_from_outside_it_wakes_with_a_working_keyboard(tmp_path: Path) -
         tmux.until(lambda: "MODEL" not in tmux.text() and READY in tmux.text(), "a screen without a sidebar")
         tmux.keys("x", "y", "z", "z", "y")
         tmux.wait_for("xyzzy")
-        tmux.keys("C-u")
-        tmux.until(lambda: "xyzzy" not in tmux.text(), "an empty composer")
-        tmux.keys("C-q")
+        tmux.keys("C-u", "C-q")
         _back_in_the_shell(tmux, 0)
 
 

@@ -15,7 +15,7 @@ from tests.llama_server import ANSWER, MODEL, llama_server, python_with_llama_cp
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.messages import Role
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.minutes, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ async def test_the_thinking_ends_and_the_answer_belongs_to_the_same_message(tmp_
 def test_on_a_terminal_the_key_ends_it_and_the_usage_line_says_so(tmp_path: Path, server: str) -> None:
     config(tmp_path / "ponder", f'[providers."llama.cpp"]\nbase_url = "{server}/v1"\n')
     command = [sys.executable, "-m", "tui", "--model", f"llama.cpp/{MODEL}/high"]
-    with Terminal(command, environment(tmp_path), size=(110, 40)) as terminal:
+    with Terminal(command, environment(tmp_path), size=(140, 40)) as terminal:
         terminal.wait_for("enter send")
         terminal.type("How is it?\r")
         terminal.wait_for("Thinking…")

@@ -85,12 +85,14 @@ def test_escape_stops_waiting_and_the_model_goes_on_loading(tmp_path: Path) -> N
     wait_for_end(tmp_path)
 
 
+@pytest.mark.long
 def test_a_prompt_without_a_screen_has_the_answer_alone_on_stdout(tmp_path: Path) -> None:
     out, err = prompt(tmp_path, scripted_model(tmp_path)).communicate(timeout=PATIENCE_S)
     assert (out, err) == ("Hello from here.\n", "")
     wait_for_end(tmp_path)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("moment", ["loading", "answering"])
 def test_a_killed_ponder_leaves_no_process(tmp_path: Path, moment: str) -> None:
     model = scripted_model(tmp_path, **({"waits_for": "go"} if moment == "loading" else {"hangs_after": 2}))
@@ -104,7 +106,7 @@ def test_a_killed_ponder_leaves_no_process(tmp_path: Path, moment: str) -> None:
     assert time.monotonic() - began < ENDS_WITHIN_S
 
 
-@pytest.mark.long
+@pytest.mark.minutes
 @pytest.mark.timeout(3_600)
 def test_after_two_hundred_starts_with_kills_at_random_moments_nothing_is_left(tmp_path: Path) -> None:
     """Every second start is left to answer; in the others ponder, the keeper or the server is killed."""
@@ -146,6 +148,7 @@ def test_without_a_key_and_a_name_the_model_of_this_machine_answers(tmp_path: Pa
     wait_for_end(tmp_path)
 
 
+@pytest.mark.long
 def test_commands_know_the_models_of_files(tmp_path: Path) -> None:
     model = scripted_model(tmp_path / "ponder" / "data" / "models")
     told = {

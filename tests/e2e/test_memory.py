@@ -42,7 +42,7 @@ def read_until(terminal: Terminal, holds: Callable[[], bool], what: str) -> None
     terminal.until(forgets_and_holds, what, 300)
 
 
-@pytest.mark.long
+@pytest.mark.minutes
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak cannot be reset")
 @pytest.mark.parametrize(
     ("way", "piece", "most"), [("whole", LATIN, 3.5), ("stopped", LATIN, 3.5), ("whole", RUSSIAN, 4.6)],

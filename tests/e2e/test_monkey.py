@@ -169,7 +169,7 @@ def wait_until_quiet(terminal: Terminal, seconds: float) -> None:
             terminal.forget()
 
 
-@pytest.mark.long
+@pytest.mark.minutes
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_after_three_minutes_of_a_monkey_every_cell_is_as_freshly_painted(tmp_path: Path, seed: int) -> None:

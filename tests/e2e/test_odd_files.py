@@ -122,6 +122,7 @@ def tidy(path: Path) -> None:
         path.chmod(0o700)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("bad", [*BAD_FILES, *BAD_FOLDERS], ids=lambda bad: bad.__name__)
 def test_a_prompt_is_answered_whatever_lies_where_a_file_or_folder_is_expected(
     tmp_path: Path, bad: Callable[[Path], None]
@@ -151,6 +152,7 @@ def test_the_screen_starts_whatever_lies_where_a_file_or_folder_is_expected(
     the_screen_starts(tmp_path, dict.fromkeys(FILES if bad in BAD_FILES else FOLDERS, bad))
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("first", [0, 6])
 def test_the_screen_starts_with_another_bad_thing_in_the_place_of_each_file(tmp_path: Path, first: int) -> None:
     """Each kind is met twice, in the places of two files; with ``--long`` each in the places of all."""
@@ -158,6 +160,7 @@ def test_the_screen_starts_with_another_bad_thing_in_the_place_of_each_file(tmp_
     the_screen_starts(tmp_path, {name: kinds[(first + at) % len(kinds)] for at, name in enumerate(FILES)})
 
 
+@pytest.mark.long
 def test_the_screen_starts_with_another_bad_thing_in_the_place_of_each_folder(tmp_path: Path) -> None:
     kinds = [bad for bad in BAD_FOLDERS if bad is not unreadable_folder or bits_are_obeyed(tmp_path)]
     the_screen_starts(tmp_path, dict(zip(FOLDERS, reversed(kinds), strict=False)))
@@ -191,6 +194,7 @@ def test_what_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
     assert {"state", "data"} <= {path.name for path in made}
 
 
+@pytest.mark.long
 def test_a_folder_that_was_open_to_others_is_closed_before_it_is_used(tmp_path: Path) -> None:
     for folder in (tmp_path / "ponder", tmp_path / "ponder" / "config"):
         folder.mkdir()
@@ -204,6 +208,7 @@ def test_a_folder_that_was_open_to_others_is_closed_before_it_is_used(tmp_path: 
     assert f"Other users can write to the folder {tmp_path / 'ponder'}" in done.stderr
 
 
+@pytest.mark.long
 def test_a_thousand_themes_profiles_and_an_emacs_lock_do_not_hold_up_the_start(tmp_path: Path) -> None:
     themes, profiles = (tmp_path / "ponder" / "config" / name for name in ("themes", "profiles"))
     for folder_ in (themes, profiles):
@@ -222,6 +227,7 @@ def test_a_thousand_themes_profiles_and_an_emacs_lock_do_not_hold_up_the_start(t
         terminal.wait_for("Welcome to ponder")
 
 
+@pytest.mark.long
 def test_the_home_of_a_user_nobody_knows_is_a_name_like_any_other(tmp_path: Path) -> None:
     with Terminal([*PONDER, "-m", "demo"], environment(tmp_path), size=(100, 30)) as terminal:
         terminal.wait_for(READY)
@@ -237,6 +243,7 @@ def test_the_home_of_a_user_nobody_knows_is_a_name_like_any_other(tmp_path: Path
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
+@pytest.mark.long
 def test_a_working_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     for words in (["-p", "hello", "-m", "demo/fast"], ["doctor"], ["context", "-m", "demo/fast"]):
@@ -256,6 +263,7 @@ def test_a_working_folder_that_is_gone_is_said(tmp_path: Path) -> None:
         assert "The working folder cannot be used: No such file or directory." in done.stderr
 
 
+@pytest.mark.long
 def test_a_working_folder_that_goes_while_the_program_runs_ends_no_session(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

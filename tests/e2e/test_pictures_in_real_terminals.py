@@ -22,7 +22,7 @@ from tests.e2e.test_pictures_on_a_terminal import WHOLE, map_on, with_picture
 from tests.patience import PATIENCE_S
 from tests.ui.pictures import BLUE, GREEN, RED, PIL_Image, strong_colour
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.minutes
 
 PLACEHOLDERS_FROM = (0, 28)
 TERMINALS = {

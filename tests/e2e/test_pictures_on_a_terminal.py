@@ -69,6 +69,7 @@ def with_picture(home: Path, screen: type[S], **more: str) -> Iterator[S]:
             yield terminal
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("colours", [{}, {"COLORTERM": ""}], ids=["true colours", "256 colours"])
 def test_an_attached_picture_is_drawn_covered_and_gone_with_its_session(
     tmp_path: Path, colours: dict[str, str]
@@ -90,6 +91,7 @@ def test_an_attached_picture_is_drawn_covered_and_gone_with_its_session(
         terminal.until(lambda: map_on(terminal) == WHOLE, "the picture when it is opened again")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("colours", [{}, {"COLORTERM": "", "TERM": "xterm-kitty"}], ids=["true colours", "256 colours"])
 def test_a_terminal_with_kittys_protocol_gets_the_picture_itself(tmp_path: Path, colours: dict[str, str]) -> None:
     with with_picture(tmp_path, KittyScreen, **colours) as terminal:
@@ -122,6 +124,7 @@ def test_the_terminal_keeps_no_picture_while_ponder_is_suspended_and_after_its_e
         assert terminal.is_clean
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("colours", [{}, {"COLORTERM": ""}], ids=["true colours", "256 colours"])
 def test_a_terminal_with_sixels_gets_the_pixels_of_what_is_visible(tmp_path: Path, colours: dict[str, str]) -> None:
     with with_picture(tmp_path, SixelScreen, **colours) as terminal:
@@ -146,6 +149,7 @@ def test_a_terminal_with_sixels_gets_the_pixels_of_what_is_visible(tmp_path: Pat
         terminal.until(lambda: settled(terminal) and not terminal.shown(), "a new session without it")
 
 
+@pytest.mark.long
 def test_another_font_gets_other_pixels(tmp_path: Path) -> None:
     with with_picture(tmp_path, SixelScreen) as terminal:
         terminal.until(lambda: corners(terminal.shown()) == WHOLE, "the picture")
@@ -164,12 +168,14 @@ class OldKitty(KittyScreen):
         self.name = b"kitty(0.26.5)"
 
 
+@pytest.mark.long
 def test_a_terminal_that_knows_only_the_rest_of_the_protocol_gets_half_blocks(tmp_path: Path) -> None:
     with with_picture(tmp_path, OldKitty) as terminal:
         terminal.until(lambda: map_on(terminal) == WHOLE, "the picture")
         assert terminal.pictures == {}
 
 
+@pytest.mark.long
 def test_inside_tmux_nothing_is_asked_and_pictures_are_half_blocks(tmp_path: Path) -> None:
     with with_picture(tmp_path, KittyScreen, TMUX="/nowhere,1,0", TERM="tmux-256color") as terminal:
         terminal.until(lambda: map_on(terminal) == WHOLE, "the picture")

@@ -88,6 +88,7 @@ class Conversation:
                     yield str(path)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("end", ["killed", "quit"])
 def test_no_file_has_a_word_of_it(tmp_path: Path, end: str) -> None:
     with Loopback() as model:
@@ -115,6 +116,7 @@ def test_no_file_has_a_word_of_it(tmp_path: Path, end: str) -> None:
         assert after.leaks() == []
 
 
+@pytest.mark.long
 def test_the_same_conversation_is_found_in_files_if_it_is_not_private(tmp_path: Path) -> None:
     with Loopback() as model:
         conversation = Conversation(tmp_path, model)

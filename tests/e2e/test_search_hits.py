@@ -27,12 +27,12 @@ def ask(terminal: Terminal, model: Loopback, prompt: str, thinking: str, answer:
 
 
 def marked(terminal: Terminal, word: str) -> list[tuple[int, int]]:
-    """Where the word stands bold and underlined on the screen: row and column."""
+    """Where the word is marked on the screen, underlined or filled: row and column."""
     found: list[tuple[int, int]] = []
     for row, line in enumerate(terminal.screen.display):
         for at in re.finditer(word, line):
             cells = [terminal.screen.buffer[row][column] for column in range(*at.span())]
-            if all(cell.underscore and cell.bold for cell in cells):
+            if all(cell.underscore or (cell.bold and cell.reverse) for cell in cells):
                 found.append((row, at.start()))
     return found
 

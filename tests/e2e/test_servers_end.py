@@ -41,6 +41,7 @@ def _running_in(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_stubborn_server_and_what_it_started_end_with_the_program(tmp_path: Path, number: signal.Signals) -> None:
     place = tmp_path / "place"

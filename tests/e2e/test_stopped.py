@@ -64,6 +64,7 @@ def test_a_screen_that_is_set_up_again_echoes_no_key_into_itself(tmp_path: Path)
             assert not any(looks)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("written", [b"\x1b[c", b"\x1b[?1049h", b"\x1b[?2004h", b"\x1b[?2027$p", b"ponder"])
 def test_no_key_is_lost_when_the_process_is_stopped_while_it_starts(tmp_path: Path, written: bytes) -> None:
     with Terminal(PONDER, environment(tmp_path), started=True) as terminal:

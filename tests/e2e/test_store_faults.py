@@ -43,6 +43,7 @@ def harm_schema(path: Path) -> None:
 BAD = (fifo, device, loop, folder, broken_link, fails_when_read, unreadable)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.__name__)
 @pytest.mark.parametrize("name", [STORE, f"{STORE}-shm"])
 def test_a_prompt_is_answered_and_the_exit_code_says_that_it_was_not_saved(
@@ -59,6 +60,7 @@ def test_a_prompt_is_answered_and_the_exit_code_says_that_it_was_not_saved(
     assert (again.returncode, "Traceback" in again.stderr, bool(again.stderr.strip())) == (1, False, True)
 
 
+@pytest.mark.long
 def test_a_folder_that_cannot_be_looked_into_is_said(tmp_path: Path) -> None:
     if not bits_are_obeyed(tmp_path):
         pytest.skip("nothing is unreadable for this user: unreadable folders are not tested here")
@@ -68,6 +70,7 @@ def test_a_folder_that_cannot_be_looked_into_is_said(tmp_path: Path) -> None:
     assert (done.returncode, "NOT SAVED" in done.stderr, "Traceback" in done.stderr) == (1, True, False)
 
 
+@pytest.mark.long
 def test_a_schema_that_is_no_text_is_repaired_and_saved_into(tmp_path: Path) -> None:
     harm_schema(prepared(tmp_path, STORE, lambda path: None))
     done = asked(tmp_path, "-p", "hello", "-m", "demo/fast")
@@ -75,6 +78,7 @@ def test_a_schema_that_is_no_text_is_repaired_and_saved_into(tmp_path: Path) -> 
     assert "damaged-1" in done.stderr
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("bad", [fifo, unreadable], ids=lambda bad: bad.__name__)
 @pytest.mark.parametrize("words", [(), ("-c",)])
 def test_the_screen_goes_on_and_shows_that_nothing_is_saved(
@@ -93,6 +97,7 @@ def test_the_screen_goes_on_and_shows_that_nothing_is_saved(
         terminal.wait_for("2 turns")
 
 
+@pytest.mark.long
 def test_a_stored_session_is_opened_with_what_the_command_line_says(tmp_path: Path) -> None:
     profiles = tmp_path / "ponder" / "config" / "profiles"
     profiles.mkdir(parents=True)
@@ -100,9 +105,9 @@ def test_a_stored_session_is_opened_with_what_the_command_line_says(tmp_path: Pa
     assert asked(tmp_path, "-p", "hello", "-m", "demo/demo/low").returncode == 0
     for words, expected in (
         (("-c", "-m", "demo/fast"), "demo/fast"),
-        (("-c", "--thinking-budget", "high"), "demo/high"),
+        (("-c", "--thinking-budget", "high"), "demo · high"),
         (("-c", "--profile", "mine"), "demo/chat"),
-        (("-c",), "demo/low"),
+        (("-c",), "demo · low"),
     ):
         with Terminal([*PONDER, *words], environment(tmp_path), size=(80, 24)) as terminal:
             terminal.wait_for(READY)

@@ -36,6 +36,7 @@ def test_sixteen_colours_are_enough(tmp_path: Path) -> None:
     assert COLOUR.search(terminal.raw)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("forced", "colours"), [("0", (False, False)), ("1", (True, False)), ("2", (True, True)), ("3", (True, True))]
 )
@@ -46,11 +47,13 @@ def test_force_color_says_how_many_colours(tmp_path: Path, forced: str, colours:
     assert (b";2;" in b"".join(MANY_COLOURS.findall(raw))) == (forced == "3")
 
 
+@pytest.mark.long
 def test_textuals_own_variables_end_nothing(tmp_path: Path) -> None:
     log = tmp_path / "missing" / "log"
     _first_screen(tmp_path, TEXTUAL_DRIVER="nonsense", TEXTUAL_COLOR_SYSTEM="nonsense", TEXTUAL_LOG=str(log))
 
 
+@pytest.mark.long
 def test_the_c_locale_draws_the_same_screen(tmp_path: Path) -> None:
     plain = _first_screen(tmp_path / "c", LANG="C", LC_ALL="C", PYTHONUTF8="0").text().split("\n")
     usual = _first_screen(tmp_path / "utf8").text().split("\n")
@@ -79,6 +82,7 @@ def test_what_is_typed_before_the_screen_stands_is_not_lost(tmp_path: Path) -> N
         terminal.wait_for("early bird")
 
 
+@pytest.mark.long
 def test_an_answer_that_comes_late_is_no_typing_and_still_chooses_the_theme(tmp_path: Path) -> None:
     with Terminal(
         PONDER, environment(tmp_path), size=(80, 24), started=True, background="ffff/ffff/ffff", late=True
@@ -97,6 +101,8 @@ def test_what_a_shell_left_in_columns_is_not_believed(tmp_path: Path) -> None:
         terminal.wait_for(READY)
         assert terminal.text().rstrip().split("\n")[-1].strip().startswith(READY)
         assert len(terminal.text().rstrip().split("\n")) == 24
+        places = [(int(row), int(column)) for row, column in re.findall(rb"\x1b\[(\d+);(\d+)H", terminal.raw)]
+        assert [place for place in places if place > (24, 80) or place[1] > 80] == []  # not even once
 
 
 def test_keys_that_come_all_at_once_are_handled_in_their_order(tmp_path: Path) -> None:
@@ -108,6 +114,7 @@ def test_keys_that_come_all_at_once_are_handled_in_their_order(tmp_path: Path) -
         terminal.wait_for("❯ xeaZ\n   t2orly \ufffd\n")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (5, 40), (300, 3)])
 def test_no_size_is_too_small(tmp_path: Path, size: tuple[int, int]) -> None:
     with Terminal(PONDER, environment(tmp_path), size=size, started=True) as terminal:
@@ -132,6 +139,7 @@ def test_no_terminal_is_refused_with_a_way_out(tmp_path: Path) -> None:
     assert "ponder -p" in done.stderr
 
 
+@pytest.mark.long
 def test_stray_words_of_threads_children_and_tasks_go_to_the_log(tmp_path: Path) -> None:
     with Terminal([sys.executable, "-m", "tests.e2e.noisy"], environment(tmp_path), size=(80, 24)) as terminal:
         terminal.wait_for(READY)

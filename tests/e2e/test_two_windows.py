@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests import prefork
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
@@ -38,6 +40,7 @@ def remembered(home: Path) -> dict[str, Any]:
     return memory
 
 
+@pytest.mark.long
 def test_prompts_and_models_of_both_windows_are_remembered(tmp_path: Path) -> None:
     with Loopback() as model, window(tmp_path) as first, window(tmp_path, "-m", "demo/fast/low") as second:
         model.configure(tmp_path)
@@ -119,7 +122,7 @@ def test_theme_and_sidebar_are_as_they_were_left(tmp_path: Path) -> None:
             first.wait_for("THINKING")
             dark = first.screen.buffer[5][5].bg
             first.type("/theme dawn\r")
-            first.wait_for("ui.theme = dawn — saved")
+            first.wait_for("Theme: dawn · saved")
             first.type("\x02")  # ctrl+b
             first.until(lambda: "THINKING" not in first.text(), "no sidebar")
             quit_by_command(first)

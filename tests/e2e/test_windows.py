@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.terminal import Terminal, environment
 from tests.patience import PATIENCE_S
 from tests.providers.gguf_files import chat_model, write_gguf
@@ -23,6 +25,7 @@ def ran(home: Path, *words: str, said: str = "") -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.long
 def test_every_module_can_be_imported_and_tools_that_need_unix_say_so(tmp_path: Path) -> None:
     imported = ran(tmp_path, "import-all")
     assert (imported.returncode, imported.stdout.strip(), imported.stderr) == (0, "", "")
@@ -53,6 +56,7 @@ def test_commands_work_keys_and_sessions_are_stored_and_own_models_are_refused(t
         assert shown in answer["out"] + answer["errors"], (words, answer)
 
 
+@pytest.mark.long
 def test_the_screen_opens_answers_and_ends(tmp_path: Path) -> None:
     variables = environment(tmp_path)
     del variables["TERM"]

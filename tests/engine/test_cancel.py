@@ -61,6 +61,7 @@ def _is_legal(turn: Turn) -> bool:
     return messages[0].role is Role.USER and not turn.open and all(message.blocks for message in messages)
 
 
+@pytest.mark.long
 def test_cancelling_at_any_of_500_points_is_quick_and_leaves_a_legal_history() -> None:
     draw = random.Random(7)
     took: list[float] = []

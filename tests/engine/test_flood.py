@@ -56,6 +56,7 @@ def text_of(events: list[Stamped]) -> str:
     return "".join(event.text for event in streamed if isinstance(event, TextDelta))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("piece", [10, 500, 3_000_000])
 def test_a_follower_is_never_far_behind_and_misses_nothing(piece: int) -> None:
     async def check() -> tuple[list[Stamped], list[int], str]:
@@ -105,6 +106,7 @@ def test_a_follower_that_takes_nothing_holds_nobody_up_for_long() -> None:
     assert virtually(check()) < 3 * STUCK_AFTER_S
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["text", "thinking", "tool_call"])
 def test_stopping_a_flood_is_at_once_and_keeps_what_came(kind: Kind) -> None:
     async def check(s: Stage) -> tuple[float, float, int]:

@@ -20,7 +20,7 @@ from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, AttemptReset, RetryScheduled, Stalled, Streamed, TurnFailed, TurnFinished
 from tui.domain.stream import ResponseStarted, TextDelta
-from tui.engine.retry import GiveUp, Repair, SendRepaired, Spent, Wait, decide
+from tui.engine.retry import GiveUp, Repair, RetriesUsed, SendRepaired, Wait, decide
 
 NOW = 1_800_000_000.0
 
@@ -29,13 +29,15 @@ def _error(kind: ErrorKind = ErrorKind.OVERLOADED, **facts: Any) -> ProviderErro
     return ProviderError(kind, "it broke", **facts)
 
 
-def _decide(error: ProviderError, spent: Spent | None = None, *, partial: bool = False, draw: float = 1.0) -> object:
-    return decide(error, spent or Spent(requests=1), partial=partial, draw=draw, now=NOW)
+def _decide(
+    error: ProviderError, spent: RetriesUsed | None = None, *, partial: bool = False, draw: float = 1.0
+) -> object:
+    return decide(error, spent or RetriesUsed(requests=1), partial=partial, draw=draw, now=NOW)
 
 
 @pytest.mark.parametrize(("failures", "most"), [(0, 0.5), (1, 1.0), (2, 2.0), (3, 4.0)])
 def test_without_a_hint_waits_double_and_are_halved_at_most_by_chance(failures: int, most: float) -> None:
-    spent = Spent(requests=failures + 1, failed_before_first=failures)
+    spent = RetriesUsed(requests=failures + 1, failed_before_first=failures)
     assert _decide(_error(), spent, draw=1.0) == Wait(most)
     assert _decide(_error(), spent, draw=0.0) == Wait(most / 2)
 
@@ -65,12 +67,12 @@ def test_a_hint_that_cannot_be_meant_is_ignored(hint: float) -> None:
 
 
 def test_attempts_end_at_five_before_the_first_event_at_three_with_a_partial_and_at_six_requests() -> None:
-    assert isinstance(_decide(_error(), Spent(requests=4, failed_before_first=3)), Wait)
-    assert _decide(_error(), Spent(requests=5, failed_before_first=4)) == GiveUp()
-    assert isinstance(_decide(_error(), Spent(requests=2, failed_with_partial=1), partial=True), Wait)
-    assert _decide(_error(), Spent(requests=3, failed_with_partial=2), partial=True) == GiveUp()
-    assert _decide(_error(), Spent(requests=3, failed_before_first=2), partial=True) == GiveUp()
-    assert _decide(_error(ErrorKind.INVALID_SIGNATURE), Spent(requests=6)) == GiveUp()
+    assert isinstance(_decide(_error(), RetriesUsed(requests=4, failed_before_first=3)), Wait)
+    assert _decide(_error(), RetriesUsed(requests=5, failed_before_first=4)) == GiveUp()
+    assert isinstance(_decide(_error(), RetriesUsed(requests=2, failed_with_partial=1), partial=True), Wait)
+    assert _decide(_error(), RetriesUsed(requests=3, failed_with_partial=2), partial=True) == GiveUp()
+    assert _decide(_error(), RetriesUsed(requests=3, failed_before_first=2), partial=True) == GiveUp()
+    assert _decide(_error(ErrorKind.INVALID_SIGNATURE), RetriesUsed(requests=6)) == GiveUp()
 
 
 @pytest.mark.parametrize("kind", sorted(set(ErrorKind) - {ErrorKind.UNSUPPORTED}))
@@ -94,7 +96,7 @@ def test_the_providers_word_on_retrying_wins_over_the_kind() -> None:
 def test_a_parameter_is_left_out_only_when_the_provider_named_it_and_once() -> None:
     named = _error(ErrorKind.UNSUPPORTED, param="reasoning_effort")
     assert _decide(named) == SendRepaired(Repair.WITHOUT_PARAMETER)
-    assert _decide(named, Spent(requests=2, refused=frozenset({"reasoning_effort"}))) == GiveUp()
+    assert _decide(named, RetriesUsed(requests=2, refused=frozenset({"reasoning_effort"}))) == GiveUp()
     assert _decide(_error(ErrorKind.UNSUPPORTED)) == GiveUp()
 
 
@@ -110,6 +112,7 @@ _failures = st.builds(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.lists(_failures, min_size=8, max_size=8))
 def test_whatever_fails_a_step_is_six_requests_and_120_s_of_sleep_and_never_before_the_hint(

@@ -187,12 +187,13 @@ async def play(wire: WireName, seeds: range, folder: Path, *, turns: int, stored
     return pairs
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("wire", WireName)
 async def test_a_request_begins_with_the_one_before(wire: WireName, tmp_path: Path) -> None:
     assert await play(wire, SEEDS, tmp_path, turns=6, stored_every=10) > 5 * len(SEEDS)
 
 
-@pytest.mark.long
+@pytest.mark.minutes
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("wire", WireName)
 @pytest.mark.parametrize("seeds", [MORE_SEEDS, RESERVED], ids=["more", "reserved"])

@@ -70,7 +70,10 @@ def same_steps(before: Sent, after: Sent) -> bool:
     return new[:end] == old[:end] and new[end][0] == old[end][0] and new[end][1].startswith(old[end][1])
 
 
-@pytest.mark.parametrize("histories", [SHORT, pytest.param(LONG, marks=[pytest.mark.long, pytest.mark.timeout(3_600)])])
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize(
+    "histories", [SHORT, pytest.param(LONG, marks=[pytest.mark.minutes, pytest.mark.timeout(3_600)])]
+)
 @pytest.mark.parametrize("wire", WireName)
 async def test_what_is_said_in_the_middle_of_a_turn_is_sent_in_a_form_that_the_api_accepts(
     wire: WireName, histories: int

@@ -8,6 +8,7 @@ from tests.fakes.backend import Pause, finish, words
 from tests.fakes.clock import virtually
 from tests.fakes.stage import last_turn, stage
 from tui.domain.blocks import ThinkingBlock
+from tui.domain.messages import Message
 from tui.domain.stream import BlockFinished, BlockStarted, ResponseStarted, StreamEvent, TextDelta, ThinkingDelta
 from tui.engine.timers import ThinkingTimer
 
@@ -55,9 +56,11 @@ def test_what_is_kept_is_what_ran_on_the_screen() -> None:
         *words("So.", 1), *finish(),
     ]  # fmt: skip
 
-    async def check() -> list[float | None]:
+    async def check() -> Message:
         async with stage([steps]) as s:
-            turn = last_turn(await s.say("Why?"))
-        return [block.seconds for block in turn.messages[-1].blocks if isinstance(block, ThinkingBlock)]
+            return last_turn(await s.say("Why?")).messages[-1]
 
-    assert virtually(check()) == [pytest.approx(5)] == seconds(*steps)
+    answer = virtually(check())
+    thought = [block.seconds for block in answer.blocks if isinstance(block, ThinkingBlock)]
+    assert thought == [pytest.approx(5)] == seconds(*steps)
+    assert [answer.first_token_s, answer.seconds] == pytest.approx([3, 9])

@@ -60,6 +60,7 @@ def test_a_call_that_is_taken_back_while_it_waits_is_cancelled(engine: EngineThr
     assert ended.wait(PATIENCE_S)
 
 
+@pytest.mark.long
 def test_every_call_until_the_end_is_run_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     lost: list[object] = []
     monkeypatch.setattr("sys.unraisablehook", lambda told: lost.append(told.exc_value))

@@ -47,6 +47,11 @@ class OAuthServer(Listener):
     def address(self) -> str:
         return f"{self.url}/mcp"
 
+    @property
+    def is_old(self) -> bool:
+        """Whether it has no metadata, as version 2025-03-26 of the protocol allows."""
+        return self.attack.startswith("old")
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             try:
@@ -58,7 +63,8 @@ class OAuthServer(Listener):
             body = await reader.readexactly(int(fields.get("content-length", 0)))
             self.asked.append(f"{method} {urlsplit(target).path}")
             status, more, content = self.answer(method, target, fields, body)
-            data = b"" if content is None else json.dumps(content).encode()
+            raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+            data = b"" if content is None else raw
             lines = {"content-type": "application/json", "content-length": str(len(data)), **more}
             rows = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
             writer.write(f"HTTP/1.1 {status} X\r\n{rows}\r\n".encode() + data)
@@ -72,11 +78,13 @@ class OAuthServer(Listener):
         match path:
             case "/mcp" if method == "POST":
                 return self._mcp(fields, body)
-            case "/.well-known/oauth-protected-resource/mcp" if self.attack != "silent":
+            case "/.well-known/oauth-protected-resource/mcp" if self.attack != "silent" and not self.is_old:
                 return 200, {}, self._resource()
-            case "/.well-known/oauth-authorization-server" | "/.well-known/oauth-authorization-server/tenant":
+            case "/.well-known/oauth-authorization-server" | "/.well-known/oauth-authorization-server/tenant" if (
+                not self.is_old
+            ):
                 return 200, {}, self._metadata()
-            case "/register" if method == "POST":
+            case "/register" if method == "POST" and self.attack != "old without registration":
                 client = secrets.token_urlsafe(8)
                 self.clients[client] = json.loads(body)
                 return 201, {}, {**self.clients[client], "client_id": client}
@@ -99,7 +107,7 @@ class OAuthServer(Listener):
         token = "http://169.254.169.254/token" if self.attack == "private token endpoint" else f"{self.url}/token"
         return {
             "issuer": "https://other.example.com" if self.attack == "wrong issuer" else self.url,
-            "authorization_endpoint": f"{self.url}/authorize",
+            "authorization_endpoint": f"{self.url}/authorize{'#' if self.attack == 'login after #' else ''}",
             "token_endpoint": token,
             "scopes_supported": ["read"],
             "authorization_response_iss_parameter_supported": self.attack != "plain",
@@ -115,7 +123,8 @@ class OAuthServer(Listener):
             named = f"{self.url}/.well-known/oauth-protected-resource/mcp"
             if self.attack == "metadata elsewhere":
                 named = "https://metadata.example.com/.well-known/oauth-protected-resource"
-            return 401, {"www-authenticate": f'Bearer resource_metadata="{named}", scope="{self.scopes}"'}, None
+            told = "Bearer" if self.is_old else f'Bearer resource_metadata="{named}", scope="{self.scopes}"'
+            return 401, {"www-authenticate": told}, None
         message = json.loads(body)
         number, asked = message.get("id"), message.get("method")
         if number is None:
@@ -133,6 +142,8 @@ class OAuthServer(Listener):
         return 200, {}, {"jsonrpc": "2.0", "id": number, "result": results[asked]}
 
     def _token(self, form: Mapping[str, str]) -> Answer:
+        if self.attack == "deep refusal":
+            return 400, {}, b'{"error": ' + b"[" * 100_000
         if form.get("client_id") not in self.clients or form.get("resource") != self.address:
             return 400, {}, {"error": "invalid_client"}
         if form["grant_type"] == "refresh_token":
@@ -158,6 +169,8 @@ class OAuthServer(Listener):
         self.tokens.add(access)
         self.renewals.add(renewal)
         token: dict[str, object] = {"access_token": access, "token_type": "Bearer", "refresh_token": renewal}
+        if self.attack in ("token of lines", "empty token", "huge token"):
+            token["access_token"] = {"t": f"{access}\r\nx: y", "e": "", "h": "a" * 17_000_000}[self.attack[0]]
         if self.lifetime is not None:
             token["expires_in"] = self.lifetime
         return 200, {}, token
@@ -178,7 +191,7 @@ class OAuthServer(Listener):
                 back["state"] = "x" * 43
             case "wrong iss":
                 back["iss"] = "https://other.example.com"
-            case "no iss" | "plain":
+            case "no iss" | "plain" | "old":
                 del back["iss"]
             case "refused":
                 back = {"error": "access_denied", "error_description": "no\u202e", "state": query["state"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -54,6 +55,8 @@ for message in messages():
         say(id=number, result={"tools": [{"name": "t", "description": described, "inputSchema": {"type": "object"}}]})
         if listed == 1 and "changes" in sys.argv:
             say(method="notifications/tools/list_changed")
+    elif asked == "tools/call" and "parts" in sys.argv:
+        say(id=number, result={"content": [{"type": "text", "text": "z"}] * 200_000})
     elif asked == "tools/call" and "unreadable" in sys.argv:
         deep = "[" * 100_000 + "]" * 100_000
         sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{"content": {deep}}}}}\n')
@@ -67,6 +70,7 @@ for message in messages():
     elif asked == "tools/call" and "idle" in sys.argv:
         say(id=number, result={"content": [{"type": "text", "text": "done"}]})
         asks({"message": "Out of the blue", "requestedSchema": {"type": "object", "properties": {}}})
+        pathlib.Path(sys.argv[-1]).touch()
     elif asked == "tools/call":
         say(id=number, error={"code": -32000, "message": "no such city"})
     elif number is not None and asked:

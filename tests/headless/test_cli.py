@@ -119,6 +119,18 @@ def test_a_wrong_name_where_all_models_are_known_is_2_with_a_suggestion(environm
     assert not (Path(environment["PONDER_HOME"]) / "data").exists()
 
 
+def test_a_server_that_does_not_start_is_named_and_the_answer_comes_without_it(environment: dict[str, str]) -> None:
+    folder = Path(environment["PONDER_HOME"]) / "config"
+    folder.mkdir()
+    servers = '[mcp.servers.gone]\ncommand = "no-such-program"\n[mcp.servers.off]\ncommand = "x"\nenabled = false\n'
+    (folder / "config.toml").write_text(servers, "utf-8")
+    done = _ponder(environment, "-p", "Hello", "-m", "demo/fast")
+    assert (done.returncode, done.stdout[:22]) == (0, b"## Welcome to ponder\n\n")
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("ponder: The MCP server gone is not used: ")
+    assert "could not be started" in line or "pip install" in line
+
+
 def test_an_answer_is_all_there_is_on_stdout_and_0(environment: dict[str, str]) -> None:
     done = _ponder(environment, "-p", "Hello", "-m", "demo/fast")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -250,6 +262,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("strength", ["full", "rw"])
 def test_a_signal_ends_the_run_with_its_commands_in_order(
@@ -340,6 +353,7 @@ def test_a_locale_without_letters_changes_nothing(environment: dict[str, str]) -
     assert 'The user says: "Grüße".' in done.stderr.decode()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">/dev/full"])
 def test_closed_streams_are_no_traceback(closed: str, environment: dict[str, str]) -> None:
     command = f"{sys.executable} -m tui -p Hello -m demo/fast {closed}"

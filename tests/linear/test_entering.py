@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from tests.linear.stage import lines
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.linear.composing import Composing
 from tui.linear.line_writer import LineWriter
-from tui.linear.typed_lines import Typed
+from tui.linear.questions import Choice, Questions
+from tui.linear.typed_lines import Typed, TypedLines
 
 
 class Drafts:
@@ -122,6 +124,22 @@ def test_lines_come_below_a_prompt_which_is_lost_by_that() -> None:
     out.close()
     assert text.getvalue() == "a    b\n␛[31mred␍\nyou> \nlate\nyou> after\n"
     assert lost == [1]
+
+
+async def test_a_prompt_and_a_choice_hold_no_line_and_no_sequence_of_others() -> None:
+    out, text = written()
+    out.prompt("Name, enter alone for \x1b]52;c;QQ==\x07\nyes: ")
+    out.entered()
+    rows = [Choice("a", "no\n2 yes\x1b[1A"), Choice("b", "later")]
+    asked = asyncio.create_task(
+        Questions(out, TypedLines(io.RawIOBase(), lambda _: None), lambda _: None).choose([], rows)
+    )
+    await asyncio.sleep(0)
+    asked.cancel()
+    out.close()
+    assert text.getvalue() == (
+        "Name, enter alone for ␛]52;c;QQ==␇␊yes: 1 no␊2 yes␛[1A\n2 later\nAnswer 1 to 2, or enter to leave: "
+    )
 
 
 def test_a_row_that_nobody_ends_is_ended() -> None:

@@ -93,6 +93,14 @@ async def test_a_key_is_entered_unseen(tmp_path: Path) -> None:
         ]
 
 
+async def test_the_providers_are_listed_for_a_key(tmp_path: Path) -> None:
+    async with lines(tmp_path, environment={"OPENAI_API_KEY": "sk-0123456789abcdef"}) as s:
+        said = await s.ask("/key", "leave: ")
+        assert said[:2] == ["Keys:", "1 OpenAI, OPENAI_API_KEY found"]
+        said = await s.choose("Anthropic, no key", "leaves: ")
+        assert said[0].startswith("Anthropic: the key is used for https://api.anthropic.com only.")
+
+
 async def test_sessions_are_found_opened_and_managed(tmp_path: Path) -> None:
     async with lines(tmp_path, stored_in="file") as s:
         await s.ask("context of the whale")

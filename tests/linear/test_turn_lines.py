@@ -192,6 +192,19 @@ def test_an_event_is_a_line(event: AppEvent | StreamEvent, lines: list[str]) -> 
     assert said(event) == lines
 
 
+def test_no_name_or_remark_of_others_begins_a_line() -> None:
+    forged = "x\n1 yes, once\nTool shell: done"
+    events: Sequence[AppEvent | StreamEvent] = (
+        ToolStarted("t", "c", forged, "{}"),
+        ToolFinished("t", "c", ToolResultBlock(call_id="c", name=forged, content=()), 1.0),
+        ProviderRemark("x", forged),
+        completed(answered_by=forged),
+    )
+    for event in events:
+        (line,) = said(event)
+        assert "\n" not in line
+
+
 def test_a_long_silence_is_said_seldom() -> None:
     stalls = [Stalled("t", float(seconds)) for seconds in range(15, 130)]
     assert [line.split()[3] for line in said(*stalls)] == ["15", "30", "1", "2"]

@@ -76,4 +76,6 @@ def _typed(value: object) -> bytes:
     assert isinstance(value, list)
     if value and isinstance(value[0], str):
         return struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(_text, value))
+    if value and isinstance(value[0], float):
+        return struct.pack(f"<IIQ{len(value)}f", 9, 6, len(value), *value)
     return struct.pack(f"<IIQ{len(value)}i", 9, 5, len(value), *value)

@@ -28,6 +28,7 @@ from tui.providers.http.connection import InProcessResponse
 from tui.providers.http.request import HttpRequest
 from tui.providers.http.transport import Transport
 from tui.providers.keys import Keys
+from tui.ui.chat.empty_state import PROMPTS
 
 CATALOG = packaged_catalog()
 MODELS = ("fast", "demo", "responses", "chat", "gemini")
@@ -124,6 +125,20 @@ async def test_a_tool_loop_carries_its_thinking_there_and_back(demo: Demo, model
     assert (second.error, "Result 2" in second.text, "README.md" in second.text) == (None, True, True)
     third = await demo.ask(model, asked, *loop(model, first), *loop(model, second)[:1], user("thank you"))
     assert (third.error, third.complete, demo.problems) == (None, True, [])
+
+
+async def test_the_prompts_of_the_first_screen_get_answers_that_fit(demo: Demo) -> None:
+    sky, sorting, files = [await demo.ask("demo", user(prompt)) for prompt in PROMPTS]
+    assert "Olbers" in sky.thinking
+    assert "the universe has an age" in sky.text
+    assert "Timsort" in sorting.thinking
+    assert "| heap |" in sorting.text
+    assert "```python" in sorting.text
+    calls = [
+        [block.name for block in answer.blocks.blocks() if isinstance(block, ToolCallBlock)]
+        for answer in (sky, sorting, files)
+    ]
+    assert calls == [[], [], ["list_dir"]]
 
 
 @models

@@ -92,6 +92,7 @@ def answer(events: Sequence[AppEvent]) -> str:
     return "".join(spoken(message) for message in said)
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(
     ("wire", "ending"),
     [
@@ -179,6 +180,7 @@ async def test_W17_a_malformed_call_is_asked_for_once_more(client: Client) -> No
     assert answer(events) == "one two three four five"
 
 
+@pytest.mark.one_in(7)
 @wires
 async def test_cancel_at_random_points_returns_at_once_and_the_next_prompt_works(
     client: Client, wire: str, monkeypatch: pytest.MonkeyPatch

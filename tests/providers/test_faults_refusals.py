@@ -73,6 +73,7 @@ async def test_P03_money_is_not_a_matter_of_waiting(
     assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.BILLING, False)
 
 
+@pytest.mark.one_in(8)
 @wires
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 520, 522, 524, 529])
 async def test_P04_failures_of_the_server_are_worth_a_retry(client: Client, wire: str, status: int) -> None:

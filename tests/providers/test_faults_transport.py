@@ -78,6 +78,7 @@ async def test_T05_a_reset_says_how_far_it_came(client: Client, wire: str) -> No
     assert "bytes" in outcome.error.message
 
 
+@pytest.mark.one_in(6)
 @wires
 @pytest.mark.parametrize("broken", ["rst", "eof", "cut_chunk", "bad_chunk", "garbage"])
 async def test_T05_a_connection_that_breaks_after_the_end_of_the_answer_is_no_fault(
@@ -373,6 +374,7 @@ async def test_T18_a_flood_of_headers_is_refused_for_good(client: Client) -> Non
     assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TOO_LARGE, False)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("secure", [False, True])
 async def test_T19_a_server_that_answers_and_then_reads_no_more_is_heard(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secure: bool

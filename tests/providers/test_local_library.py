@@ -286,6 +286,7 @@ def test_a_damaged_cache_is_as_good_as_none(home: Path, content: bytes) -> None:
     assert model.facts.window == 40_960
 
 
+@pytest.mark.long
 def test_thousands_of_files_take_no_longer_than_allowed(home: Path) -> None:
     first = write_gguf(home / "data/models/a/b/model-0000.gguf")
     content = first.read_bytes()

@@ -43,6 +43,17 @@ def test_a_key_is_in_no_record_nor_traceback_whichever_handler_writes_it(
         assert "canary" not in words
 
 
+def test_words_of_others_begin_no_record_and_write_to_no_terminal(log: Path) -> None:
+    _opened(log)
+    try:
+        raise ValueError("\x1b]52;c;QQ==\x07")
+    except ValueError:
+        logging.getLogger("tui.x").exception("ended by %s", "stop\n2026 ERROR tui: forged \x9b2J\u202e")
+    record, *trace = log.read_text("utf-8").splitlines()
+    assert record.endswith("ended by stop␊2026 ERROR tui: forged \\u{9B}2J\\u{202E}")
+    assert trace[-1] == "ValueError: ␛]52;c;QQ==␇"
+
+
 def test_the_file_is_for_its_owner_alone(log: Path) -> None:
     _opened(log)
     logging.getLogger("tui.x").warning("something")

@@ -51,6 +51,17 @@ async def test_the_inspector_and_its_curl_show_no_secret_of_the_configuration(tm
     assert "api-version=2" in as_curl(shown)
 
 
+async def test_a_login_at_a_cloud_is_shown_as_the_token_that_is_sent_and_a_key_as_a_key(tmp_path: Path) -> None:
+    account = {"AZURE_RESOURCE_NAME": "mine"}
+    for place, (environment, sent) in {
+        "login": (account, {"authorization": "Bearer ***"}),
+        "key": ({**account, "AZURE_OPENAI_API_KEY": "az-canary-1"}, {"api-key": "***", "x-api-key": "***"}),
+    }.items():
+        async with house(tmp_path / place, model="azure/gpt-6.1-sol", environment=environment) as h:
+            shown = expect_type(dict, (await h.services.chat.wire_preview("Hi"))["headers"])
+        assert {name: value for name, value in shown.items() if "***" in str(value)} == sent
+
+
 async def test_a_key_that_was_loaded_is_masked_where_it_is_said_in_the_chat(tmp_path: Path) -> None:
     key = "sk-loaded-canary-0123456789"
     async with house(tmp_path, model="openai/gpt-5.6-sol", environment={"OPENAI_API_KEY": key}) as h:

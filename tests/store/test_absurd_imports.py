@@ -65,6 +65,7 @@ def with_value(text: str, path: tuple[object, ...], value: str) -> str:
     return json.dumps(found).replace('"ABSURD"', value)
 
 
+@pytest.mark.long
 async def test_every_number_of_a_session_may_be_absurd(stage: Stage, tmp_path: Path) -> None:
     await stage.keep("s", a_turn(1, cost=0.5), rich_turn())
     text = await stage.library.export("s", "json", "all")

@@ -72,6 +72,7 @@ async def check(folder: Path, session: str, acks: list[list[str]]) -> None:
     connection.close()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180 + 3 * ROUNDS)
 async def test_a_kill_at_any_moment_loses_nothing_acknowledged(tmp_path: Path) -> None:
     dice = random.Random(7)
@@ -95,6 +96,7 @@ async def test_a_kill_at_any_moment_loses_nothing_acknowledged(tmp_path: Path) -
     assert told > ROUNDS
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("when", ["before-commit", "after-commit"])
 async def test_a_kill_around_each_kind_of_commit_leaves_it_whole_or_undone(tmp_path: Path, when: str) -> None:
     # Commits of a turn: begun, checkpoint, four messages (the first with the turn), finished; of every fifth a view.
@@ -128,9 +130,13 @@ def test_the_disk_has_it_before_it_is_acknowledged(tmp_path: Path) -> None:
     assert proved == len(acks) >= 5 * 6
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "turns",
-    [pytest.param(25, id="short"), pytest.param(1_000, id="long", marks=[pytest.mark.long, pytest.mark.timeout(600)])],
+    [
+        pytest.param(25, id="short"),
+        pytest.param(1_000, id="long", marks=[pytest.mark.minutes, pytest.mark.timeout(600)]),
+    ],
 )
 async def test_two_processes_write_side_by_side_and_none_is_turned_away(tmp_path: Path, turns: int) -> None:
     writers = [start(tmp_path, name, str(turns)) for name in ("one", "two")]

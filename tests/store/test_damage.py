@@ -92,11 +92,12 @@ async def save_and_check(stage: Stage, name: str) -> None:
     assert (await stage.conversations.load("s0")).turns[-AFTER // 2 :] == tuple(turns[AFTER // 2 :])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "rounds",
     [
         pytest.param(range(24), id="some"),
-        pytest.param(range(500), id="all", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
+        pytest.param(range(500), id="all", marks=[pytest.mark.minutes, pytest.mark.timeout(1800)]),
     ],
 )
 async def test_after_any_damage_everything_can_be_saved_again(tmp_path: Path, rounds: range) -> None:
@@ -124,6 +125,7 @@ async def test_after_any_damage_everything_can_be_saved_again(tmp_path: Path, ro
         shutil.rmtree(folder)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("pages", [[0], [15], [16], [0, 15, 16], [1, 2, 3, 4, 5]])
 async def test_damage_of_the_first_or_inner_pages_costs_what_is_on_them(tmp_path: Path, pages: list[int]) -> None:
     stage = open_stage(tmp_path)
@@ -241,6 +243,7 @@ print("done", left)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="no SIGKILL here")
 async def test_a_kill_during_a_repair_loses_nothing_that_could_be_read(tmp_path: Path) -> None:
     crashed = await a_crashed_store(tmp_path)

@@ -56,6 +56,7 @@ async def test_details_are_closed_however_they_are_written(stage: Stage, text: s
     assert stack == []
 
 
+@pytest.mark.long
 async def test_footnotes_of_two_answers_stay_apart_in_one_file(stage: Stage) -> None:
     await stage.keep("s", a_turn(1, "Go", MARKS), a_turn(2, "Again", MARKS))
     text = await stage.library.export("s", "md", "answers")

@@ -326,6 +326,7 @@ async def test_a_copy_of_the_folder_is_a_whole_store(tmp_path: Path, stage: Stag
     copied.database.close()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.skipif(sys.platform != "linux", reason="no locks between the threads of a process here")
 @pytest.mark.parametrize("left", [0, 1, 4096, 20_000])
 async def test_a_truncated_index_of_the_log_is_made_anew(
@@ -350,3 +351,16 @@ async def test_a_truncated_index_of_the_log_is_made_anew(
     assert await third.conversations.turns("s") == tuple(told)
     assert third.database.notices == ()
     third.database.close()
+
+
+async def test_another_process_that_closes_the_database_leaves_the_log_of_this_one(tmp_path: Path) -> None:
+    stage = open_stage(tmp_path)
+    await stage.keep("first", a_turn(1))
+    assert await stage.library.sessions()  # the reader's connection is opened after the writer's
+    database = tmp_path / "data" / "sessions.db"
+    look = (
+        f"import sqlite3; c = sqlite3.connect({str(database)!r}); c.execute('SELECT * FROM turn').fetchall(); c.close()"
+    )
+    subprocess.run([sys.executable, "-c", look], check=True)
+    assert database.with_name("sessions.db-wal").exists()
+    stage.database.close()

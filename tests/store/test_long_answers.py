@@ -115,6 +115,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak cannot be reset")
 def test_storing_a_long_answer_takes_little_memory_and_gives_it_back(tmp_path: Path) -> None:
     # SQLite's copy of the text for the index, and the index itself.

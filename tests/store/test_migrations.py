@@ -96,6 +96,7 @@ migrate(connection, path, (*migrations(), *NEXT))
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.skipif(os.name != "posix", reason="no SIGKILL here")
 @pytest.mark.parametrize("moment", ["VACUUM INTO", "ALTER", "PRAGMA user_version =", "COMMIT"])
 def test_a_kill_during_a_migration_leaves_the_version_before(tmp_path: Path, moment: str) -> None:

@@ -52,6 +52,7 @@ async def test_an_empty_file_is_a_new_store(tmp_path: Path) -> None:
     stage.database.close()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(8))
 async def test_an_overwritten_page_costs_what_was_on_it_and_no_more(tmp_path: Path, seed: int) -> None:
     stage = await a_closed_store(tmp_path)

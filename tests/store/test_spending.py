@@ -156,6 +156,7 @@ async def test_a_recovered_database_keeps_the_ledger(tmp_path: Path) -> None:
     again.database.close()
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("column", ["session", "turn", "model", "reserved", "cost", "final", "usage", "created"])
 @pytest.mark.parametrize("value", ["'noon'", "x'ff00'", "-1", "9e999", "'[['", "'{\"input\": 1e999}'"])
 async def test_a_damaged_entry_keeps_no_other_from_being_reported(tmp_path: Path, column: str, value: str) -> None:

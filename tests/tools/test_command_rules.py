@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tui.domain.errors import ConfigError
-from tui.tools.permissions.rules import Access, RequestedAccess, RuleBook, Strength, Verdict, read_rule
+from tui.tools.permissions.rules import Access, RequestedAccess, RuleBook, RuleEffect, Strength, read_rule
 
 FOLDER, HOME = "/u/ann/ws", "/u/ann"
-ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
+ALLOW, ASK, DENY = RuleEffect.ALLOW, RuleEffect.ASK, RuleEffect.DENY
 
 
 def _both() -> frozenset[Strength]:
@@ -18,7 +18,7 @@ def _both() -> frozenset[Strength]:
 
 
 def _book(**rules: list[str]) -> RuleBook:
-    made = [read_rule(Verdict(verdict), text, home=HOME) for verdict, texts in rules.items() for text in texts]
+    made = [read_rule(RuleEffect(effect), text, home=HOME) for effect, texts in rules.items() for text in texts]
     return RuleBook(FOLDER, tuple(made), enforceable=_both)
 
 
@@ -82,18 +82,16 @@ HIDDEN = [
 
 @pytest.mark.parametrize("command", SPELLINGS)
 def test_a_denied_command_is_denied_in_every_spelling_that_names_it(command: str) -> None:
-    assert _book(allow=["shell"], deny=["shell(rm)"]).decide(_shell(command)).verdict is DENY
+    assert _book(allow=["shell"], deny=["shell(rm)"]).decide(_shell(command)).effect is DENY
 
 
 @pytest.mark.parametrize("command", HIDDEN)
 def test_a_command_that_cannot_be_read_asks_where_a_rule_denies_or_asks(command: str) -> None:
-    for verdict in ("deny", "ask"):
-        ruling = _book(**{"allow": ["shell"], verdict: ["shell(rm)"]}).decide(_shell(command))
-        assert (ruling.verdict, ruling.exact_opens) == (ASK, True)
-    assert _book(allow=["shell"]).decide(_shell(command)).verdict is ALLOW
-    assert (
-        _book(allow=["shell", f"shell(={command}) full"], deny=["shell(rm)"]).decide(_shell(command)).verdict is ALLOW
-    )
+    for effect in ("deny", "ask"):
+        ruling = _book(**{"allow": ["shell"], effect: ["shell(rm)"]}).decide(_shell(command))
+        assert (ruling.effect, ruling.exact_opens) == (ASK, True)
+    assert _book(allow=["shell"]).decide(_shell(command)).effect is ALLOW
+    assert _book(allow=["shell", f"shell(={command}) full"], deny=["shell(rm)"]).decide(_shell(command)).effect is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -108,11 +106,11 @@ def test_a_command_that_cannot_be_read_asks_where_a_rule_denies_or_asks(command:
     ],
 )
 def test_options_between_the_words_of_a_denied_command_hide_nothing(command: str) -> None:
-    assert _book(allow=["shell"], deny=["shell(git push)"]).decide(_shell(command)).verdict is DENY
+    assert _book(allow=["shell"], deny=["shell(git push)"]).decide(_shell(command)).effect is DENY
 
 
 @pytest.mark.parametrize(
-    ("denied", "command", "verdict"),
+    ("denied", "command", "effect"),
     [
         ("git push", "git -c alias.p=push p", ASK),
         ("git push", "git --config-env=alias.p=X p", ASK),
@@ -160,10 +158,10 @@ def test_options_between_the_words_of_a_denied_command_hide_nothing(command: str
         ("rm", "pytest -k 'a or b' && ls", ALLOW),
     ],
 )
-def test_what_a_rule_that_denies_is_about(denied: str, command: str, verdict: Verdict) -> None:
+def test_what_a_rule_that_denies_is_about(denied: str, command: str, effect: RuleEffect) -> None:
     book = _book(allow=["shell", "shell(git)", "shell(rm)"], deny=[f"shell({denied})"])
     exact = _book(allow=["shell"], deny=[f"shell({denied})"])
-    assert exact.decide(_shell(command)).verdict is verdict, book
+    assert exact.decide(_shell(command)).effect is effect, book
 
 
 @pytest.mark.parametrize(
@@ -213,9 +211,11 @@ def test_a_strength_of_a_rule_that_denies_is_refused() -> None:
         (["shell(=git log -1)"], "git log -1", (ALLOW, Strength.WRITES_FOLDER)),
     ],
 )
-def test_the_rule_decides_how_a_command_runs(rules: list[str], command: str, decided: tuple[Verdict, Strength]) -> None:
+def test_the_rule_decides_how_a_command_runs(
+    rules: list[str], command: str, decided: tuple[RuleEffect, Strength]
+) -> None:
     ruling = _book(allow=rules).decide(_shell(command))
-    assert (ruling.verdict, ruling.strength) == decided
+    assert (ruling.effect, ruling.strength) == decided
 
 
 @pytest.mark.parametrize(
@@ -224,18 +224,18 @@ def test_the_rule_decides_how_a_command_runs(rules: list[str], command: str, dec
 def test_without_a_sandbox_only_an_exact_command_in_full_is_allowed(text: str) -> None:
     rule = read_rule(ALLOW, text, home=HOME)
     full = read_rule(ALLOW, "shell(=git log) full", home=HOME)
-    assert RuleBook(FOLDER, (rule,)).decide(_shell("git log")).verdict is ASK
-    assert RuleBook(FOLDER, (rule, full)).decide(_shell("git log")).verdict is ALLOW
+    assert RuleBook(FOLDER, (rule,)).decide(_shell("git log")).effect is ASK
+    assert RuleBook(FOLDER, (rule, full)).decide(_shell("git log")).effect is ALLOW
 
 
 def test_a_command_that_the_sandbox_stopped_asks_unless_it_is_allowed_in_full() -> None:
     stopped = replace(_shell("git log"), stopped=True)
-    assert _book(allow=["shell(git log) rw"]).decide(stopped).verdict is ASK
-    assert _book(allow=["shell(git log) rw", "shell(=git log) full"]).decide(stopped).verdict is ALLOW
+    assert _book(allow=["shell(git log) rw"]).decide(stopped).effect is ASK
+    assert _book(allow=["shell(git log) rw", "shell(=git log) full"]).decide(stopped).effect is ALLOW
 
 
 @pytest.mark.parametrize(
-    ("verdict", "text"),
+    ("effect", "text"),
     [
         (ALLOW, "shell(make && ./run)"),
         (ALLOW, "shell(echo 'x)"),
@@ -248,8 +248,8 @@ def test_a_command_that_the_sandbox_stopped_asks_unless_it_is_allowed_in_full() 
         (DENY, "mcp_time_set_time"),
     ],
 )
-def test_a_rule_that_can_never_match_is_told(verdict: Verdict, text: str) -> None:
-    rule = read_rule(verdict, text, home=HOME)
+def test_a_rule_that_can_never_match_is_told(effect: RuleEffect, text: str) -> None:
+    rule = read_rule(effect, text, home=HOME)
     assert [told for told, _ in RuleBook(FOLDER, (rule,)).never_matching()] == [rule]
 
 
@@ -280,7 +280,7 @@ def test_rules_that_match_something_are_not_told() -> None:
     ],
 )
 def test_the_value_of_an_option_may_hold_blanks(command: str) -> None:
-    assert _book(allow=["shell rw"], deny=["shell(git push)"]).decide(_shell(command)).verdict is DENY
+    assert _book(allow=["shell rw"], deny=["shell(git push)"]).decide(_shell(command)).effect is DENY
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_the_value_of_an_option_may_hold_blanks(command: str) -> None:
     ],
 )
 def test_a_program_in_arguments_or_input_asks_where_a_rule_denies(command: str) -> None:
-    assert _book(allow=["shell rw"], deny=["shell(rm)"]).decide(_shell(command)).verdict is ASK
+    assert _book(allow=["shell rw"], deny=["shell(rm)"]).decide(_shell(command)).effect is ASK
 
 
 @pytest.mark.parametrize(
@@ -327,4 +327,4 @@ def test_a_program_in_arguments_or_input_asks_where_a_rule_denies(command: str) 
     ],
 )
 def test_common_commands_stay_allowed_beside_a_denial(command: str) -> None:
-    assert _book(allow=["shell rw"], deny=["shell(rm)"]).decide(_shell(command)).verdict is ALLOW
+    assert _book(allow=["shell rw"], deny=["shell(rm)"]).decide(_shell(command)).effect is ALLOW

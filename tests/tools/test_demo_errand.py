@@ -23,7 +23,7 @@ from tui.providers.demo.server import DemoServer
 from tui.providers.http.connection import InProcessResponse
 from tui.providers.http.request import HttpRequest
 from tui.ui.theme.theme_styles import ThemeStyles
-from tui.ui.transcript.build_sections import Showing, sections_of
+from tui.ui.transcript.build_sections import DisplayOptions, sections_of
 
 MODELS = ("fast", "responses", "chat", "gemini")
 VALIDATORS = {"/messages": anthropic, "/responses": responses, "/completions": chat, ":streamGenerateContent": gemini}
@@ -110,6 +110,7 @@ def _problems(request: HttpRequest) -> list[str]:
     return []
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("model", MODELS)
 async def test_find_the_function_change_it_run_the_tests(
     around: Path, model: str, monkeypatch: pytest.MonkeyPatch
@@ -143,6 +144,7 @@ FIXED = """\
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("width", [72, 90, 200])
 async def test_the_errand_is_one_run_of_fourteen_rows(
     around: Path, width: int, monkeypatch: pytest.MonkeyPatch
@@ -151,7 +153,7 @@ async def test_the_errand_is_one_run_of_fourteen_rows(
         await one.say("make a bug", lambda _: "session" if len(one.asked) == 5 else "")
         await one.say("fix the bug", lambda _: "once")
         turn = one.house.view().turns[-1]
-    page, theme = list(sections_of([turn], Showing())), ThemeStyles({})
+    page, theme = list(sections_of([turn], DisplayOptions())), ThemeStyles({})
     *rows, last = [
         re.sub(
             r"in [\d.]+k",
@@ -167,6 +169,7 @@ async def test_the_errand_is_one_run_of_fourteen_rows(
         assert "\n".join(rows) + "\n" == FIXED
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("model", MODELS)
 async def test_after_a_no_and_after_a_stop_at_the_question_the_next_request_is_legal(
     around: Path, model: str, monkeypatch: pytest.MonkeyPatch

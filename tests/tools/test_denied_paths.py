@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome, words
-from tui.tools.permissions.rules import Access, RequestedAccess, Verdict, read_rule
+from tui.tools.permissions.rules import Access, RequestedAccess, RuleEffect, read_rule
 
 SHOWN = "ok.txt:1: needle in ok"
 
@@ -20,12 +20,13 @@ def _bench(tmp_path: Path, **lists: list[str]) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize("verdict", ["ask", "deny"])
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("effect", ["ask", "deny"])
 @pytest.mark.parametrize(
     "rule", ["read(secrets/**)", "read(secrets/)", "read(secrets)", "*(./secrets/)", "grep(secrets)"]
 )
-async def test_a_search_of_the_folder_above_shows_nothing_of_it(tmp_path: Path, verdict: str, rule: str) -> None:
-    bench = _bench(tmp_path, **{verdict: [rule]})
+async def test_a_search_of_the_folder_above_shows_nothing_of_it(tmp_path: Path, effect: str, rule: str) -> None:
+    bench = _bench(tmp_path, **{effect: [rule]})
     assert outcome(await bench.call("grep", pattern="needle")) == (True, SHOWN)
     assert bench.user.asked == []
     assert not (await bench.call("grep", pattern="needle", path="ok.txt")).failed
@@ -60,6 +61,7 @@ async def test_a_more_specific_rule_still_opens_what_it_names(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "rule", ["read(data/**)", "read(data)", "read(data/*.txt)", "read({ws}/data/*)", "read(~/link/*)"]
 )
@@ -131,10 +133,10 @@ async def test_denials_that_can_match_are_not_told(tmp_path: Path, rule: str) ->
 
 def test_dots_in_a_path_do_not_make_the_home_folder_a_narrow_place() -> None:
     with pytest.raises(Exception, match="never allowed permanently"):
-        read_rule(Verdict.ALLOW, "write(/./home/person/**)", home="/home/person")
+        read_rule(RuleEffect.ALLOW, "write(/./home/person/**)", home="/home/person")
 
 
 def test_a_requested_path_is_compared_as_a_whole() -> None:
-    rule = read_rule(Verdict.DENY, "read(x)", home="/home/person")
+    rule = read_rule(RuleEffect.DENY, "read(x)", home="/home/person")
     requested = RequestedAccess(tool="read_file", access=Access.READ, target="/ws/prefix-x", inside=True)
     assert not rule.names_exactly(requested)

@@ -276,6 +276,7 @@ async def test_a_long_page_comes_in_pieces_that_fit_together(web: Web) -> None:
     assert got == page
 
 
+@pytest.mark.long
 async def test_a_page_is_cut_at_5_mb_after_inflating(web: Web) -> None:
     bomb = gzip.compress(b"x" * 200_000_000)
     headers = {"content-type": "text/plain", "content-encoding": "gzip"}

@@ -90,6 +90,7 @@ def make(path: Path, text: str = "hush") -> Path:
     return path
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("name", SECRETS)
 async def test_credentials_ask_before_they_are_read(trusting: Bench, name: str) -> None:
     path = make(trusting.folder / name)
@@ -114,6 +115,7 @@ async def test_a_search_of_a_secret_place_that_was_agreed_to_looks_into_it(trust
     assert words(await trusting.call("grep", "once", path=".aws", pattern="hush")) == ".aws/config:1: hush"
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("name", STARTUP)
 async def test_what_runs_by_itself_asks_before_it_is_written(trusting: Bench, name: str) -> None:
     path = trusting.folder / name

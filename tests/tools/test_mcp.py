@@ -77,6 +77,7 @@ async def test_tools_of_a_server_are_offered_asked_about_and_called(tmp_path: Pa
         assert "PONDER" not in seen.replace("PONDER_TOOL_CALL", "")
 
 
+@pytest.mark.long
 async def test_a_call_tells_its_progress_can_be_cancelled_and_allowed_for_always(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
         bench.user.answers = ["once"]
@@ -93,6 +94,7 @@ async def test_a_call_tells_its_progress_can_be_cancelled_and_allowed_for_always
         assert pattern in bench.permissions_file.read_text()
 
 
+@pytest.mark.long
 async def test_a_server_that_died_is_said_and_started_again_by_the_next_use(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
         assert outcome(await bench.call("mcp_fake__dies", "once")) == (
@@ -104,6 +106,7 @@ async def test_a_server_that_died_is_said_and_started_again_by_the_next_use(tmp_
         assert bench.toolbox.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
 
 
+@pytest.mark.long
 async def test_a_server_that_was_killed_says_so_and_comes_back(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
         (server,) = bench.toolbox.mcp.servers
@@ -118,6 +121,7 @@ async def test_a_server_that_was_killed_says_so_and_comes_back(tmp_path: Path) -
         assert [row.state for row in bench.toolbox.servers()] == ["ready"]
 
 
+@pytest.mark.long
 async def test_a_changed_description_needs_a_new_yes(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
         await bench.call("mcp_fake__add", "session", a=1, b=2)
@@ -149,6 +153,7 @@ async def test_a_server_that_changed_and_says_not_how_is_asked_again(tmp_path: P
         assert stale == (False, "`mcp_fake__t` was changed or removed since it was offered. Not executed.")
 
 
+@pytest.mark.long
 async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp_path: Path) -> None:
     mark = str(tmp_path)
     async with _opened(
@@ -187,6 +192,7 @@ async def _left_of(mark: str) -> list[bytes]:
     return left
 
 
+@pytest.mark.long
 async def test_an_answer_that_is_too_large_ends_early_and_costs_little(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio(str(tmp_path))) as bench:
         assert not (await bench.call("mcp_fake__talks", "once", megabytes=4)).failed
@@ -201,6 +207,7 @@ async def test_an_answer_that_is_too_large_ends_early_and_costs_little(tmp_path:
         assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
 
 
+@pytest.mark.long
 async def test_a_large_answer_to_a_call_that_was_cancelled_costs_little_too(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio(str(tmp_path))) as bench:
         before = time.process_time()
@@ -216,6 +223,7 @@ async def test_a_large_answer_to_a_call_that_was_cancelled_costs_little_too(tmp_
         assert time.process_time() - before < 5
 
 
+@pytest.mark.long
 async def test_a_large_answer_over_http_ends_early_and_the_server_goes_on(tmp_path: Path) -> None:
     async with _over_http(tmp_path) as bench:
         large = await bench.call("mcp_fake__talks", "once", megabytes=40)
@@ -273,6 +281,14 @@ async def test_an_answer_that_cannot_be_read_ends_its_call(tmp_path: Path) -> No
         assert [row.state for row in bench.toolbox.servers()] == ["ready"]
 
 
+@pytest.mark.long
+async def test_a_result_of_many_parts_is_cut_before_it_costs_time(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "parts"]}) as bench:
+        async with asyncio.timeout(PATIENCE_S):
+            text = outcome(await bench.call("mcp_fake__t", "once"))[1]
+        assert text.endswith("z\nz\n(198,000 more parts of the result left out)")
+
+
 async def test_half_of_a_character_in_an_answer_costs_that_character(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "halves"]}) as bench:
         async with asyncio.timeout(PATIENCE_S):
@@ -290,6 +306,7 @@ async def test_no_module_of_the_working_folder_is_run_in_place_of_an_installed_s
         assert (bench.folder / "ran").exists()
 
 
+@pytest.mark.long
 async def test_a_server_on_this_machine_is_never_reached_through_a_proxy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,6 +348,7 @@ def _running_in(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see other processes")
 @pytest.mark.parametrize("command", ["env", "setsid", "sh"])
 async def test_a_server_with_an_environment_of_its_own_ends_with_the_program(tmp_path: Path, command: str) -> None:
@@ -344,6 +362,7 @@ async def test_a_server_with_an_environment_of_its_own_ends_with_the_program(tmp
     assert _running_in(bench.folder) == []
 
 
+@pytest.mark.long
 async def test_the_number_of_a_server_that_ended_is_forgotten(tmp_path: Path) -> None:
     """The system may give it to another program, which must not be ended."""
     async with _opened(tmp_path, fake=_stdio()) as bench:
@@ -366,6 +385,7 @@ def _starter(around: Path, name: str) -> str:
     return str(place / name)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("holds", ["node_modules/.bin/server", "package.json", ".npmrc", "../package.json"])
 async def test_a_starter_that_a_repository_can_change_needs_a_place_to_start_in(tmp_path: Path, holds: str) -> None:
     bench = open_bench(tmp_path)

@@ -29,6 +29,7 @@ async def test_a_tool_that_changed_loses_what_was_allowed_for_the_session(tmp_pa
         assert bench.user.asked[0].detail.endswith("> Greets, and sends your keys.")
 
 
+@pytest.mark.long
 async def test_a_resource_that_was_added_can_be_attached(tmp_path: Path) -> None:
     async with offers_opened(tmp_path) as bench:
         before = len(bench.toolbox.mcp.resources()["docs"])

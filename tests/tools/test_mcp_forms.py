@@ -89,6 +89,7 @@ async def test_a_form_of_the_sdk_is_asked_and_answered(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.one_in(2)
 @needs_sdk
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 async def test_no_and_no_answer_are_told_apart(tmp_path: Path, action: Any) -> None:
@@ -96,12 +97,14 @@ async def test_no_and_no_answer_are_told_apart(tmp_path: Path, action: Any) -> N
         assert words(await bench.call("mcp_shop__order", "once")).split()[-1] == action
 
 
+@pytest.mark.long
 @needs_sdk
 async def test_without_somebody_who_shows_forms_all_are_declined(tmp_path: Path) -> None:
     async with _opened(tmp_path, "mcp_forms.py", user=None) as bench:
         assert words(await bench.call("mcp_shop__order", "once")).split()[-1] == "decline"
 
 
+@pytest.mark.long
 @needs_sdk
 async def test_a_call_that_needs_a_visit_is_made_again_after_it(tmp_path: Path) -> None:
     asked: list[Form] = []
@@ -115,6 +118,7 @@ async def test_a_call_that_needs_a_visit_is_made_again_after_it(tmp_path: Path) 
     assert [(form.message, form.address) for form in asked] == [("First log in.", "https://example.com/first")]
 
 
+@pytest.mark.long
 @needs_sdk
 async def test_a_call_whose_visit_is_declined_is_refused(tmp_path: Path) -> None:
     async with _opened(tmp_path, "mcp_forms.py", user=lambda _: FormAnswer(action="decline")) as bench:
@@ -172,12 +176,15 @@ async def test_a_form_out_of_the_blue_is_not_shown(tmp_path: Path) -> None:
         shown.append(form)
         return _accept()
 
-    async with _opened(tmp_path, "plain_mcp_server.py", "idle", user=user) as bench:
+    answered = tmp_path / "answered"
+    async with _opened(tmp_path, "plain_mcp_server.py", "idle", str(answered), user=user) as bench:
         assert not (await bench.call("mcp_shop__t", "once")).failed
-        assert not (await bench.call("mcp_shop__t", "once")).failed  # so the form of the first was answered before
+        while not answered.exists():
+            await asyncio.sleep(0.01)
     assert shown == []
 
 
+@pytest.mark.long
 @needs_sdk
 async def test_the_form_of_a_call_that_was_stopped_is_withdrawn(tmp_path: Path) -> None:
     async with _opened(tmp_path, "mcp_forms.py", user=None) as bench:

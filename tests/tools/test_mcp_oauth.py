@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -240,6 +241,17 @@ async def test_a_server_without_metadata_of_its_own_is_its_own_issuer(tmp_path: 
         assert "logged in" in await s.log_in()
 
 
+async def test_an_old_server_without_any_metadata_is_asked_at_the_paths_of_its_time(tmp_path: Path) -> None:
+    async with _stage(tmp_path, "old") as s:
+        assert await s.log_in() == "You are logged in at remote: 1 tool."
+        assert "you, with access-" in await s.who()
+        assert "It does not describe its login: the addresses of older servers are used." in s.shown[0].message
+    async with _stage(tmp_path, "old without registration") as s:
+        with pytest.raises(ToolError, match="registers no clients"):
+            await s.log_in()
+        assert s.shown == []
+
+
 @pytest.mark.parametrize(
     ("attack", "told"),
     [
@@ -364,6 +376,7 @@ PUBLIC = "https://93.184.215.14/mcp"
         (PUBLIC, "https://example.com:99999/token"),
         ("http://127.0.0.1:1/mcp", "http://169.254.169.254/token"),
         ("http://127.0.0.1:1/mcp", "http://x.metadata.goog/token"),
+        ("http://127.0.0.1:1/mcp", "http://metadata.google.internal/token"),
         ("http://127.0.0.1:1/mcp", "http://93.184.215.14/token"),
         ("https://127.0.0.1:1/mcp", "http://127.0.0.1:2/token"),
     ],
@@ -384,6 +397,43 @@ async def test_addresses_that_a_login_never_uses(server: str, address: str) -> N
 )
 async def test_addresses_that_a_login_may_use(server: str, address: str) -> None:
     await CheckedAddresses(server).check(address)
+
+
+async def test_requests_go_to_the_number_that_was_checked_and_a_name_that_moved_is_checked_again() -> None:
+    from tui.tools.mcp.transport import login_client  # which needs the SDK
+
+    moving = iter([["127.0.0.1"], ["::1", "127.0.0.1"], ["169.254.169.254"]])
+
+    async def resolver(host: str, port: int) -> list[str]:
+        return next(moving) if host == "login.internal" else ["127.0.0.1"]
+
+    async with OAuthServer() as server:
+        address = server.url.replace("127.0.0.1", "login.internal")  # a name that only this resolver knows
+        async with login_client(CheckedAddresses(server.address, resolver=resolver)) as client:
+            assert (await client.get(f"{address}/first")).status_code == 404
+            assert (await client.get(f"{address}/second")).status_code == 404  # at its second number
+            with pytest.raises(ToolError, match="is an address that is never used"):
+                await client.get(f"{address}/third")
+        assert server.asked == ["GET /first", "GET /second"]
+
+
+async def test_streams_are_not_asked_for_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tui.tools.mcp.transport import http_client
+
+    monkeypatch.setattr("tui.tools.mcp.transport.STREAMS_EVERY_S", 0.05)
+    async with OAuthServer() as server, http_client(None) as client:
+        begun = time.monotonic()
+        for _ in range(4):
+            assert (await client.get(f"{server.url}/stream")).status_code == 404
+        assert time.monotonic() - begun >= 3 * 0.05
+
+
+@pytest.mark.parametrize("attack", ["token of lines", "empty token", "huge token", "deep refusal", "login after #"])
+async def test_what_cannot_be_a_login_is_one_sentence(tmp_path: Path, attack: str) -> None:
+    async with _stage(tmp_path, attack, pastes) as s:
+        with pytest.raises(ToolError, match=r"^`remote` (gives|names)|a message of more than 16 MB$"):
+            await s.log_in()
+        assert s.kept.rows == {}
 
 
 async def test_there_is_no_login_where_none_is_needed(tmp_path: Path) -> None:

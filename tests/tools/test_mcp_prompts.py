@@ -56,6 +56,7 @@ async def test_prompts_are_listed_and_filled_in(tmp_path: Path) -> None:
         assert await bench.toolbox.mcp.completions(review, "file", "b", {}) == []
 
 
+@pytest.mark.long
 async def test_a_dialogue_is_one_message_with_its_pictures(tmp_path: Path) -> None:
     async with offers_opened(tmp_path) as bench:
         picture, text = await bench.toolbox.mcp.prompt(_named(bench, "docs:dialogue"), {})
@@ -65,6 +66,7 @@ async def test_a_dialogue_is_one_message_with_its_pictures(tmp_path: Path) -> No
         assert text.text.endswith("User: Look.\n\nAssistant: At what?\n\nUser: [an image of type image/png, not shown]")
 
 
+@pytest.mark.long
 async def test_a_new_prompt_is_heard_of(tmp_path: Path) -> None:
     async with offers_opened(tmp_path) as bench:
         heard = asyncio.Event()
@@ -74,6 +76,7 @@ async def test_a_new_prompt_is_heard_of(tmp_path: Path) -> None:
         assert await _text(bench, "docs:later") == "Prompt `later` of the MCP server `docs`:\n\nLater."
 
 
+@pytest.mark.long
 async def test_keys_are_taken_out_of_the_text(tmp_path: Path) -> None:
     async with offers_opened(tmp_path) as bench:
         assert "sk-canary" not in await _text(bench, "docs:secret")
@@ -82,6 +85,7 @@ async def test_keys_are_taken_out_of_the_text(tmp_path: Path) -> None:
             await _text(bench, "docs:empty")
 
 
+@pytest.mark.long
 async def test_a_prompt_that_the_server_does_not_know_or_refuses_is_told(tmp_path: Path) -> None:
     async with offers_opened(tmp_path) as bench:
         with pytest.raises(ToolError, match="The MCP server `docs` refused"):
@@ -93,6 +97,7 @@ async def test_a_prompt_that_the_server_does_not_know_or_refuses_is_told(tmp_pat
 # What a hostile server could try.
 
 
+@pytest.mark.long
 async def test_no_name_of_a_prompt_shadows_a_command_or_a_template(tmp_path: Path) -> None:
     async with offers_opened(tmp_path, "hostile") as bench:
         words = [prompt.word for prompt in bench.toolbox.mcp.prompts()]
@@ -105,6 +110,7 @@ async def test_no_name_of_a_prompt_shadows_a_command_or_a_template(tmp_path: Pat
         assert await _text(bench, "docs:help") == "Prompt `help` of the MCP server `docs`:\n\nI am 'help'."
 
 
+@pytest.mark.long
 async def test_names_and_descriptions_hide_nothing(tmp_path: Path) -> None:
     async with offers_opened(tmp_path, "hostile") as bench:
         for command in server_prompt_commands(bench.toolbox.mcp.prompts(), ()):
@@ -115,12 +121,14 @@ async def test_names_and_descriptions_hide_nothing(tmp_path: Path) -> None:
             assert prompt.word.isascii()
 
 
+@pytest.mark.long
 async def test_a_list_without_end_is_cut_and_the_cut_is_told(tmp_path: Path) -> None:
     async with offers_opened(tmp_path, "many") as bench:
         assert len(bench.toolbox.mcp.prompts()) == 200
         assert bench.toolbox.servers()[0].detail == "more than 200 prompts: the rest is omitted"
 
 
+@pytest.mark.long
 async def test_two_servers_cannot_answer_for_each_other(tmp_path: Path) -> None:
     async with offers_opened(tmp_path, Docs="hostile") as bench:
         assert await _text(bench, "docs:hello") == "Prompt `hello` of the MCP server `docs`:\n\nHello there."

@@ -52,6 +52,7 @@ async def test_resources_are_listed_read_and_completed(tmp_path: Path) -> None:
             await mcp.resource("docs", "notes://binary")
 
 
+@pytest.mark.long
 @needs_sdk
 async def test_an_address_is_only_sent_to_its_server(tmp_path: Path) -> None:
     async with offers_opened(tmp_path) as bench:
@@ -106,6 +107,10 @@ def test_a_list_without_end_is_cut_and_titles_hide_nothing() -> None:
         ("n.tes://{a}", "notes://x", False),
         ("notes://{a}", "notes://", False),
         ("(.*){a}", "anything", False),
+        ("x:{a}b{+c}d", "x:1b/2b/3d", True),
+        ("x:{a}b{+c}d", "x:/b2d", False),
+        ("x:" + "{+a}" * 10 + "!", "x:" + "a" * 900, False),  # a regular expression would not end
+        ("x:" + "{a" * 300, "x:" + "a" * 900, False),
     ],
 )
 def test_what_a_template_means(template: str, uri: str, fits: bool) -> None:

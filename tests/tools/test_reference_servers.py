@@ -21,7 +21,7 @@ from tui.domain.blocks import TextBlock
 from tui.domain.forms import FieldKind, Form, FormAnswer
 
 pytest.importorskip("mcp")
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.minutes, pytest.mark.timeout(900)]
 
 NPM = ("@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem")
 PYPI = ("mcp-server-git", "mcp-server-time", "mcp-server-fetch")

@@ -18,17 +18,17 @@ from tui.tools.permissions.rules import (
     RequestedAccess,
     Rule,
     RuleBook,
+    RuleEffect,
     Strength,
-    Verdict,
     read_rule,
 )
 
 FOLDER, HOME = "/u/ann/ws", "/u/ann"
-ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
+ALLOW, ASK, DENY = RuleEffect.ALLOW, RuleEffect.ASK, RuleEffect.DENY
 
 
 def _book(**rules: list[str]) -> RuleBook:
-    made = [read_rule(Verdict(verdict), text, home=HOME) for verdict, texts in rules.items() for text in texts]
+    made = [read_rule(RuleEffect(effect), text, home=HOME) for effect, texts in rules.items() for text in texts]
     return RuleBook(FOLDER, tuple(made), enforceable=_both)
 
 
@@ -52,7 +52,7 @@ CLOCK = RequestedAccess(tool="mcp_time__now", access=Access.MCP, target="0123456
 
 
 @pytest.mark.parametrize(
-    ("requested", "verdict"),
+    ("requested", "effect"),
     [
         (_path(READ, "src/a.py"), ALLOW),
         (_path(READ, "/etc/hosts"), ASK),
@@ -64,12 +64,14 @@ CLOCK = RequestedAccess(tool="mcp_time__now", access=Access.MCP, target="0123456
         (CLOCK, ASK),
     ],
 )
-def test_without_rules_only_reading_the_working_folder_is_allowed(requested: RequestedAccess, verdict: Verdict) -> None:
-    assert RuleBook(FOLDER).decide(requested).verdict is verdict
+def test_without_rules_only_reading_the_working_folder_is_allowed(
+    requested: RequestedAccess, effect: RuleEffect
+) -> None:
+    assert RuleBook(FOLDER).decide(requested).effect is effect
 
 
 @pytest.mark.parametrize(
-    ("book", "requested", "verdict"),
+    ("book", "requested", "effect"),
     [
         (_book(allow=["write(src/**)"], deny=["write"]), _path(WRITE, "src/a.py"), ALLOW),
         (_book(allow=["write(src/**)"], deny=["write(src/gen/**)"]), _path(WRITE, "src/gen/a.py"), DENY),
@@ -94,9 +96,9 @@ def test_without_rules_only_reading_the_working_folder_is_allowed(requested: Req
     ],
 )
 def test_the_most_specific_rule_wins_and_deny_beats_ask_beats_allow(
-    book: RuleBook, requested: RequestedAccess, verdict: Verdict
+    book: RuleBook, requested: RequestedAccess, effect: RuleEffect
 ) -> None:
-    assert book.decide(requested).verdict is verdict
+    assert book.decide(requested).effect is effect
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_the_most_specific_rule_wins_and_deny_beats_ask_beats_allow(
     ],
 )
 def test_a_prefix_never_speaks_for_a_command_that_does_more(command: str) -> None:
-    assert _book(allow=["shell(git status)"]).decide(_shell(command)).verdict is ASK
+    assert _book(allow=["shell(git status)"]).decide(_shell(command)).effect is ASK
 
 
 @pytest.mark.parametrize(
@@ -141,42 +143,42 @@ def test_a_prefix_never_speaks_for_a_command_that_does_more(command: str) -> Non
     ],
 )
 def test_a_command_that_is_denied_is_denied_however_it_is_wrapped(command: str) -> None:
-    assert _book(allow=["shell"], deny=["shell(rm)"]).decide(_shell(command)).verdict is DENY
+    assert _book(allow=["shell"], deny=["shell(rm)"]).decide(_shell(command)).effect is DENY
 
 
 def test_a_whole_command_can_be_allowed_as_it_stands_and_only_so() -> None:
     book = _book(allow=["shell(=make && ./run)"])
     commands = ("make && ./run", "make && ./run x", "make")
-    assert [book.decide(_shell(one)).verdict for one in commands] == [ALLOW, ASK, ASK]
+    assert [book.decide(_shell(one)).effect for one in commands] == [ALLOW, ASK, ASK]
 
 
 def test_guarded_places_ask_whatever_the_rules_say_and_denials_stay() -> None:
     allowing, denying = _book(allow=["write", "write(.git/**)", "write(.git/config)"]), _book(deny=["write"])
     requested = _path(WRITE, ".git/config", GuardedKind.ALWAYS_ASKS)
-    assert (allowing.decide(requested).verdict, denying.decide(requested).verdict) == (ASK, DENY)
+    assert (allowing.decide(requested).effect, denying.decide(requested).effect) == (ASK, DENY)
 
 
 def test_a_secret_opens_only_by_its_own_name() -> None:
     requested = _path(READ, ".env", GuardedKind.SECRET)
     books = (_book(allow=["read"]), _book(allow=["read(**)"]), _book(allow=["read(.env)"]))
-    assert [book.decide(requested).verdict for book in books] == [ASK, ASK, ALLOW]
+    assert [book.decide(requested).effect for book in books] == [ASK, ASK, ALLOW]
 
 
 @pytest.mark.parametrize(
-    ("requested", "verdict"),
+    ("requested", "effect"),
     [(_path(READ, "a"), ALLOW), (_path(WRITE, "a"), ASK), (_shell("ls"), ASK), (HOST, ASK), (CLOCK, ASK)],
 )
-def test_after_words_of_others_everything_but_reading_asks(requested: RequestedAccess, verdict: Verdict) -> None:
+def test_after_words_of_others_everything_but_reading_asks(requested: RequestedAccess, effect: RuleEffect) -> None:
     book = _book(allow=["read", "write", "shell", "network", "mcp"])
-    assert (book.decide(requested).verdict, book.decide(requested, tainted=True).verdict) == (ALLOW, verdict)
+    assert (book.decide(requested).effect, book.decide(requested, tainted=True).effect) == (ALLOW, effect)
 
 
 def test_rules_that_could_not_be_read_make_everything_ask_but_what_was_agreed_to_since() -> None:
     book = RuleBook(FOLDER, (Rule(ALLOW, "shell"),), cautious=True, enforceable=_both)
     agreed = book.with_session_rules([Rule(ALLOW, "shell", "ls")])
     commands = ("ls", "pwd")
-    assert [agreed.decide(_shell(one)).verdict for one in commands] == [ALLOW, ASK]
-    assert book.decide(_path(READ, "a")).verdict is ASK
+    assert [agreed.decide(_shell(one)).effect for one in commands] == [ALLOW, ASK]
+    assert book.decide(_path(READ, "a")).effect is ASK
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ def test_what_is_no_rule_or_too_wide_a_one_is_refused(text: str) -> None:
 def test_a_folder_with_wildcards_in_its_name_is_that_folder() -> None:
     book = RuleBook("/u/ann/[x]*", (read_rule(DENY, "write(a.txt)", home=HOME),))
     both = [RequestedAccess(tool="edit_file", access=WRITE, target=f"/u/ann/{name}/a.txt") for name in ("[x]*", "x1")]
-    assert [book.decide(requested).verdict for requested in both] == [DENY, ASK]
+    assert [book.decide(requested).effect for requested in both] == [DENY, ASK]
 
 
 TARGETS = (
@@ -235,7 +237,7 @@ SUBJECTS = ("*", "read", "write", "shell", "network", "mcp", "read_file", "edit_
 PATTERNS = (None, "git", "git status", "rm", "=ls; rm x", "src/**", "**", "/etc/hosts", "*.example.org", "*", "0f")
 rules = st.builds(
     Rule,
-    st.sampled_from(Verdict),
+    st.sampled_from(RuleEffect),
     st.sampled_from(SUBJECTS),
     st.sampled_from(PATTERNS),
     st.sampled_from([None, *Strength]),
@@ -255,9 +257,9 @@ def test_nothing_is_allowed_without_a_rule_that_allows_it(
     book: RuleBook, requested: RequestedAccess, tainted: bool
 ) -> None:
     ruling = book.decide(requested, tainted=tainted)
-    if ruling.verdict is ALLOW:
+    if ruling.effect is ALLOW:
         assert ruling.rule in (*book.rules, *book.session, *DEFAULTS)
-        assert ruling.rule.verdict is ALLOW
+        assert ruling.rule.effect is ALLOW
         assert ruling.rule.covers(requested)
         assert requested.guard is not GuardedKind.ALWAYS_ASKS
         assert requested.access is READ or not tainted
@@ -266,30 +268,30 @@ def test_nothing_is_allowed_without_a_rule_that_allows_it(
 @given(books, rules, st.sampled_from(WISHES), st.booleans())
 def test_one_more_denial_never_widens(book: RuleBook, rule: Rule, requested: RequestedAccess, tainted: bool) -> None:
     more = replace(book, rules=(*book.rules, Rule(DENY, rule.subject, rule.pattern)))
-    before, after = book.decide(requested, tainted=tainted).verdict, more.decide(requested, tainted=tainted).verdict
+    before, after = book.decide(requested, tainted=tainted).effect, more.decide(requested, tainted=tainted).effect
     assert after.strictness >= before.strictness
 
 
 @given(books, st.sampled_from(WISHES))
 def test_taint_and_caution_never_widen(book: RuleBook, requested: RequestedAccess) -> None:
-    plain = book.decide(requested).verdict.strictness
+    plain = book.decide(requested).effect.strictness
     careful = replace(book, cautious=True)
-    assert book.decide(requested, tainted=True).verdict.strictness >= plain
-    assert careful.decide(requested).verdict.strictness >= plain
+    assert book.decide(requested, tainted=True).effect.strictness >= plain
+    assert careful.decide(requested).effect.strictness >= plain
 
 
 @given(st.lists(rules, max_size=5), st.sampled_from(WISHES), st.randoms(use_true_random=False))
 def test_the_order_of_the_rules_does_not_matter(some: list[Rule], requested: RequestedAccess, random: Random) -> None:
     shuffled = some[:]
     random.shuffle(shuffled)
-    verdicts = {RuleBook(FOLDER, tuple(order)).decide(requested).verdict for order in (some, shuffled)}
-    assert len(verdicts) == 1
+    effects = {RuleBook(FOLDER, tuple(order)).decide(requested).effect for order in (some, shuffled)}
+    assert len(effects) == 1
 
 
 @given(books, st.sampled_from(WISHES))
 def test_full_is_only_for_exactly_the_command_that_was_named(book: RuleBook, requested: RequestedAccess) -> None:
     ruling = book.decide(requested)
-    if requested.access is Access.SHELL and ruling.verdict is ALLOW:
+    if requested.access is Access.SHELL and ruling.effect is ALLOW:
         assert ruling.rule is not None
         assert ruling.strength in book.enforceable() or ruling.rule == Rule(
             ALLOW, ruling.rule.subject, ruling.rule.pattern, Strength.FULL

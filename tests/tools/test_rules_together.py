@@ -78,6 +78,7 @@ async def test_a_denial_ignores_letter_case_and_holds_for_any_name_of_the_home_f
         assert "Denied by the user's rule" in outcome(await bench.call("read_file", "once", path=path))[1]
 
 
+@pytest.mark.long
 def test_a_command_of_many_words_is_judged_at_once() -> None:
     began = time.process_time()
     for command in ("a " * 50_000, "git -a " * 14_000, "rm " * 33_000):
@@ -113,10 +114,11 @@ def test_rules_that_several_windows_add_at_once_are_all_kept(tmp_path: Path) -> 
     assert file.read_text().count("shell(=ls ") == 12
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
-@pytest.mark.parametrize("verdict", ["deny", "ask"])
+@pytest.mark.parametrize("effect", ["deny", "ask"])
 async def test_commands_in_the_sandbox_cannot_read_or_write_what_rules_keep_from_tools(
-    tmp_path: Path, kernel: Kernel, verdict: str
+    tmp_path: Path, kernel: Kernel, effect: str
 ) -> None:
     command = (
         "cat secrets/k deep/a.sqlite open.txt; echo x > src/new; echo x > src/old; echo x > deep/old.lock;"
@@ -124,7 +126,7 @@ async def test_commands_in_the_sandbox_cannot_read_or_write_what_rules_keep_from
     )
     rules = {
         "allow": [f"shell(={command}) rw"],
-        verdict: ["read(secrets/**)", "read(**/*.sqlite)", "write(src/**)", "edit_file(**/*.lock)"],
+        effect: ["read(secrets/**)", "read(**/*.sqlite)", "write(src/**)", "edit_file(**/*.lock)"],
     }
     bench = open_bench(tmp_path, kernel=kernel, permissions=rules)
     for name in ("secrets/k", "deep/a.sqlite"):

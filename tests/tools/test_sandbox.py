@@ -45,6 +45,7 @@ THINGS_THAT_RUN_BY_THEMSELVES = [
 ]
 
 
+@pytest.mark.one_in(6)
 @every_sandbox
 @pytest.mark.parametrize("command", THINGS_THAT_RUN_BY_THEMSELVES)
 async def test_what_runs_by_itself_stays_as_it_is(tmp_path: Path, outside: Path, kernel: Kernel, command: str) -> None:
@@ -56,6 +57,7 @@ async def test_what_runs_by_itself_stays_as_it_is(tmp_path: Path, outside: Path,
     assert (snapshot(*guarded), (bench.folder / ".envrc").read_bytes(), snapshot(outside)) == before
 
 
+@pytest.mark.one_in(5)
 @every_sandbox
 @pytest.mark.parametrize("name", [".envrc", ".git/config", "src/.vscode/tasks.json", ".bashrc", "AGENTS.md"])
 async def test_what_is_made_anew_and_would_run_by_itself_is_renamed_and_told(
@@ -82,6 +84,7 @@ async def test_rw_writes_the_working_folder(tmp_path: Path, outside: Path, kerne
     assert (bench.folder / "a.txt").read_text() == "one\ny\n"
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_a_folder_that_git_takes_for_a_repository_is_guarded_whatever_its_name(
     tmp_path: Path, kernel: Kernel
@@ -103,6 +106,7 @@ async def test_a_folder_that_git_takes_for_a_repository_is_guarded_whatever_its_
     assert not (bench.folder / "new" / "config").exists()
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_what_the_user_types_in_a_terminal_is_not_read(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell ro"]})
@@ -176,6 +180,15 @@ async def test_nothing_reaches_the_network(tmp_path: Path, kernel: Kernel, liste
 
 
 @every_sandbox
+async def test_no_setting_of_the_kernel_is_written_by_root_either(tmp_path: Path, kernel: Kernel) -> None:
+    bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]})
+    settings = "/proc/sys/kernel/core_pattern /proc/sys/kernel/printk_ratelimit /proc/self/oom_score_adj"
+    for each in settings.split():
+        text = outcome(await bench.call("shell", command=f"python3 -c \"open('{each}', 'a')\""))[1]
+        assert "PermissionError" in text or "Read-only file system" in text
+
+
+@every_sandbox
 async def test_no_socket_of_the_file_system_is_reached(tmp_path: Path, outside: Path, kernel: Kernel) -> None:
     """docker.sock, systemd, an ssh agent: they do anything for whoever can talk to them."""
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]})
@@ -189,6 +202,7 @@ async def test_no_socket_of_the_file_system_is_reached(tmp_path: Path, outside: 
             server.accept()
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_no_other_process_is_signalled_or_read(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]})
@@ -197,6 +211,9 @@ async def test_no_other_process_is_signalled_or_read(tmp_path: Path, kernel: Ker
         for command in (f"kill -9 {other.pid}", f"cat /proc/{other.pid}/environ", f"pkill -9 -P {os.getpid()}"):
             _, text = outcome(await bench.call("shell", command=command))
             assert "canary-of-env" not in text
+        owner = f"import fcntl,os; r,w=os.pipe(); fcntl.fcntl(r,8,{other.pid}); fcntl.fcntl(r,10,9); "
+        owner += "fcntl.fcntl(r,4,0o20000); os.write(w,b'x')"  # the signal of a file that can be read
+        await bench.call("shell", command=f'python3 -c "{owner}"')
         attach = f"import ctypes; print('attached', ctypes.CDLL(None).ptrace(16, {other.pid}, 0, 0))"
         _, text = outcome(await bench.call("shell", command=f'python3 -c "{attach}"'))
         assert "attached -1" in text

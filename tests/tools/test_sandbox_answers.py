@@ -6,6 +6,8 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.bench import open_bench, outcome
 from tests.tools.sandboxes import HERE, every_sandbox, needs_sandbox
 from tui.domain.blocks import ToolCallBlock
@@ -40,6 +42,7 @@ async def test_headless_a_stopped_command_names_the_rule_that_would_let_it_run(t
     assert "--allow 'shell(=touch new.txt) full'" in text
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_an_answer_for_always_runs_at_its_own_strength_at_once(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel)
@@ -86,6 +89,7 @@ async def test_where_the_working_folder_holds_the_home_folder_nothing_may_write_
         assert not any(pattern.endswith(" rw") for pattern in bench.user.asked[0].patterns)
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_a_question_settled_by_a_rule_runs_at_the_strength_of_that_rule(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel)

@@ -110,10 +110,22 @@ def _answer(program: bytes, number: int, *arguments: int, architecture: int = X8
 
 
 CALLS = {
-    "x86_64": (X86, {"read": 0, "write": 1, "socket": 41, "socketpair": 53, "ioctl": 16, "openat": 257, "kill": 62}),
+    "x86_64": (
+        X86,
+        {"read": 0, "write": 1, "socket": 41, "socketpair": 53, "ioctl": 16, "openat": 257, "kill": 62, "fcntl": 72},
+    ),
     "aarch64": (
         ARM,
-        {"read": 63, "write": 64, "socket": 198, "socketpair": 199, "ioctl": 29, "openat": 56, "kill": 129},
+        {
+            "read": 63,
+            "write": 64,
+            "socket": 198,
+            "socketpair": 199,
+            "ioctl": 29,
+            "openat": 56,
+            "kill": 129,
+            "fcntl": 25,
+        },
     ),
 }
 AF_UNIX, AF_VSOCK = 1, 40
@@ -135,7 +147,11 @@ def test_beside_landlock_the_filter_refuses_what_the_version_does_not_know(
     families = (AF_UNIX, seccomp.AF_INET, seccomp.AF_INET6, seccomp.AF_NETLINK, AF_VSOCK)
     assert [answer("socket", family) for family in families] == [errno.EPERM] * 5
     assert [answer("ioctl", 0, request) for request in (0x5401, 0x5412, 0x40086602)] == [0, errno.EPERM, errno.EPERM]
-    assert answer("kill", 1, 9) == (errno.EPERM if abi < 6 else 0)
+    signals = errno.EPERM if abi < 6 else 0
+    assert answer("kill", 1, 9) == signals
+    # F_SETOWN, F_SETSIG, F_SETOWN_EX and FIOSETOWN; F_GETFL
+    assert [answer("fcntl", 0, command) for command in (8, 10, 15)] == [signals] * 3
+    assert (answer("ioctl", 0, 0x8901), answer("fcntl", 0, 3)) == (signals, 0)
     truncating, writing, reading = 0x200, 0x201, 0
     expected = errno.EPERM if abi < 3 else 0
     assert [answer("openat", 0, 0, flags) for flags in (truncating, writing, reading)] == [expected, 0, 0]

@@ -33,6 +33,7 @@ def _bench(around: Path, kernel: Kernel, strength: str = "rw", path: str = "") -
     return open_bench(around, kernel=kernel, permissions={"allow": [f"shell {strength}"]}, environment=environment)
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 @pytest.mark.parametrize(
     ("command", "entered"),
@@ -65,6 +66,7 @@ async def test_the_hostile_repository_of_these_tests_works_without_the_look(tmp_
     assert canary.exists()
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 @pytest.mark.parametrize(
     ("command", "path"),
@@ -143,6 +145,7 @@ async def test_what_was_not_looked_at_afterwards_is_told(
     assert "not all were checked" in text
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_files_made_by_one_command_do_not_hide_guarded_ones_from_the_next(tmp_path: Path, kernel: Kernel) -> None:
     bench = _bench(tmp_path, kernel)
@@ -186,6 +189,7 @@ async def test_a_folder_of_path_that_a_command_makes_is_set_aside(tmp_path: Path
     assert "was renamed" in text
 
 
+@pytest.mark.one_in(6)
 @every_sandbox
 @pytest.mark.parametrize("strength", ["ro", "rw"])
 @pytest.mark.parametrize("made", ["echo '{}' >", "mkfifo", "ln -s /dev/zero"])
@@ -198,6 +202,7 @@ async def test_a_command_cannot_pretend_that_it_never_ran(
     assert "was not run" not in text
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_commands_side_by_side_do_not_pass_a_guarded_file_from_one_to_the_other(
     tmp_path: Path, kernel: Kernel
@@ -256,6 +261,7 @@ def _running(label: str) -> list[Path]:
     return found
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 @pytest.mark.parametrize(("more", "timeout"), [("true", 50), ("trap '' TERM; sleep 50", 1)], ids=["ends", "timed out"])
 async def test_a_process_that_sheds_session_family_mark_and_output_is_ended_too(
@@ -270,6 +276,7 @@ async def test_a_process_that_sheds_session_family_mark_and_output_is_ended_too(
     assert _running(label) == []
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_a_command_cannot_end_others_by_a_limit_of_processor_time(tmp_path: Path, kernel: Kernel) -> None:
     victim = await asyncio.create_subprocess_exec("sleep", "60")
@@ -285,6 +292,7 @@ async def test_a_command_cannot_end_others_by_a_limit_of_processor_time(tmp_path
         await victim.wait()
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 @pytest.mark.parametrize(
     ("command", "told"),
@@ -319,6 +327,7 @@ CREDENTIALS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 @pytest.mark.parametrize("strength", ["ro", "rw"])
 async def test_credentials_that_only_a_wildcard_names_cannot_be_read_either(

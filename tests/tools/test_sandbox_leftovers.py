@@ -21,6 +21,7 @@ WRITES = {"allow": ["shell rw"]}
 NEST = "python3 -c \"import os\nfor _ in range(1500):\n os.mkdir('d')\n os.chdir('d')\""
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_a_circle_of_links_hides_nothing_that_was_made_beside_it(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel, permissions=WRITES)
@@ -43,6 +44,7 @@ async def test_a_name_as_long_as_names_can_be_is_renamed_too(tmp_path: Path, ker
     assert not any(path.name.startswith(".") for path in bench.folder.iterdir())
 
 
+@pytest.mark.one_in(3)
 @every_sandbox
 async def test_any_depth_of_the_temporary_folder_is_removed_and_the_result_kept(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell ro"]})
@@ -79,6 +81,7 @@ def test_what_cannot_be_renamed_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     assert (done.renamed, done.complete) == ((), True)
 
 
+@pytest.mark.long
 def test_a_folder_too_deep_to_be_looked_into_is_told(tmp_path: Path) -> None:
     guards = Guards(lambda path: path.name == ".envrc")
     before = guarded_entries(tmp_path, guards)
@@ -89,6 +92,7 @@ def test_a_folder_too_deep_to_be_looked_into_is_told(tmp_path: Path) -> None:
         remove_folder(tmp_path / "d")
 
 
+@pytest.mark.one_in(3)
 @needs_sandbox
 @pytest.mark.parametrize("mode", ["555", "311", "000"])
 def test_a_folder_without_permissions_hides_nothing(tmp_path: Path, mode: str) -> None:

@@ -79,8 +79,9 @@ OPTIONS_THAT_DO_MORE = [
 
 @newest_sandboxes
 @pytest.mark.parametrize("strength", ["ro", "rw"])
+@pytest.mark.parametrize("one_in", [7, pytest.param(1, marks=pytest.mark.long)])
 async def test_no_option_of_a_command_writes_more_than_its_rule_says(
-    tmp_path: Path, outside: Path, kernel: Kernel, strength: str
+    tmp_path: Path, outside: Path, kernel: Kernel, strength: str, one_in: int
 ) -> None:
     narrowest = [f"shell({rule}) {strength}" for rule in dict(OPTIONS_THAT_DO_MORE)]
     bench = repository_bench(tmp_path, kernel, *narrowest)
@@ -89,7 +90,7 @@ async def test_no_option_of_a_command_writes_more_than_its_rule_says(
     escaped = {}
     # Without ``PONDER_LONG=1`` each command runs at one strength with Landlock and at the other with bubblewrap.
     half = OPTIONS_THAT_DO_MORE[(strength == "rw") ^ (kernel.bubblewrap is not None) :: 2]
-    for rule, template in OPTIONS_THAT_DO_MORE if LONG or not HERE.bubblewrap else half:
+    for rule, template in (OPTIONS_THAT_DO_MORE if LONG or not HERE.bubblewrap else half)[::one_in]:
         if strength == "rw":
             fill(bench, tmp_path)
         command = template.format(out=outside, cfg=bench.permissions_file)
@@ -105,6 +106,7 @@ async def test_no_option_of_a_command_writes_more_than_its_rule_says(
     assert escaped == {}
 
 
+@pytest.mark.long
 async def test_without_a_sandbox_the_same_commands_do_harm(tmp_path: Path, outside: Path) -> None:
     """Says that the experiments above try something."""
     harmful = 0

@@ -42,6 +42,7 @@ async def _run(bench: Bench, command: str, timeout: int = 20) -> tuple[bool, str
     return outcome(await bench.call("shell", "once", command=command, timeout=timeout))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("command", "answer"),
     [
@@ -81,6 +82,7 @@ GRANDCHILDREN = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("command", GRANDCHILDREN)
 async def test_what_a_command_leaves_behind_does_not_hold_it_up_and_is_ended(
     bench: Bench, mark: str, command: str
@@ -98,6 +100,7 @@ STUBBORN = [
 ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("command", STUBBORN)
 async def test_at_once_after_a_cancel_all_of_it_is_dead(bench: Bench, mark: str, command: str) -> None:
     running = asyncio.ensure_future(bench.call("shell", "once", command=command.replace("602.7", mark)))
@@ -109,6 +112,7 @@ async def test_at_once_after_a_cancel_all_of_it_is_dead(bench: Bench, mark: str,
     assert _alive(mark) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("steps", range(6))
 async def test_a_cancel_while_the_command_is_being_started_leaves_nothing(bench: Bench, mark: str, steps: int) -> None:
     """The program may have started others before the loop is told that it runs."""
@@ -152,6 +156,7 @@ async def test_a_limit_from_outside_is_met_with_the_output_in_hand(tmp_path: Pat
     assert (good, text) == (False, "begun\n(killed with its child processes: it ran longer than 1 s)")
 
 
+@pytest.mark.long
 async def test_an_endless_output_is_stopped_and_memory_stays_flat(bench: Bench) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     good, text = await _run(bench, "yes")
@@ -222,6 +227,7 @@ async def test_a_command_tells_its_progress(bench: Bench) -> None:
     assert bench.user.progress == ["one", "two"]
 
 
+@pytest.mark.long
 async def test_many_at_once_do_not_end_each_other(bench: Bench) -> None:
     from tui.domain.blocks import ToolCallBlock
 

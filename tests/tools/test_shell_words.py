@@ -82,6 +82,7 @@ joints = st.sampled_from(
 scripts = st.lists(st.one_of(words, joints), max_size=10).map("".join)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(BASH is None, reason="no bash")
 @given(scripts)
 @settings(max_examples=200, deadline=None)

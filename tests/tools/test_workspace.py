@@ -53,6 +53,7 @@ ESCAPES = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("way", ESCAPES)
 async def test_no_path_leads_out_without_being_asked_about(bench: Bench, outside: Path, way: str) -> None:
     path = way.format(outside=outside, climb="../" * 20)
@@ -121,6 +122,7 @@ async def test_a_sparse_file_of_50_gb_costs_nothing(bench: Bench) -> None:
 SECRETS = [".env", ".env.local", "key.pem", "id_ed25519", "credentials.json", ".netrc", ".aws/config", "conf/.ENV"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", SECRETS)
 async def test_files_that_may_hold_secrets_ask_and_are_not_searched(bench: Bench, name: str) -> None:
     bench.write(name, "password")
@@ -161,6 +163,7 @@ def test_a_link_slipped_into_the_way_after_the_decision_is_an_error(tmp_path: Pa
         pass
 
 
+@pytest.mark.long
 async def test_a_swapper_never_gets_a_word_out_or_in(bench: Bench, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_servers import FakeServers
-from tui.app.background_sessions import News, activity_of, next_to_see
+from tui.app.background_sessions import BackgroundEvent, activity_of, next_to_see
 from tui.app.branches import Branches
 from tui.app.models import ModelService
 from tui.app.prompt_cache import BeforeChange, CacheService
@@ -35,7 +35,7 @@ from tui.domain.listing import (
     ToolTokens,
 )
 from tui.domain.messages import Turn
-from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 from tui.engine.state import SessionView, title_of
 from tui.settings.layers import Layer, Layers
 from tui.settings.schema import parse
@@ -117,8 +117,11 @@ class FakeModels(ModelService):
     def models(self) -> Sequence[ModelInfo]:
         return self.rows
 
-    def levels(self) -> Sequence[LevelInfo]:
-        spec = self._spec()
+    def providers_without_key(self) -> int:
+        return len({row.provider for row in self.rows if row.reason.startswith("no key")})
+
+    def levels(self, spec: ModelSpec | None = None) -> Sequence[LevelInfo]:
+        spec = replace(spec, asked=self._spec().asked) if spec is not None else self._spec()
         natives = {
             "none": "off",
             "low": "adaptive, effort low",
@@ -143,7 +146,7 @@ class FakeModels(ModelService):
             )
         return rows
 
-    def level(self, asked: Asked) -> LevelInfo:
+    def level(self, asked: Asked, spec: ModelSpec | None = None) -> LevelInfo:
         return LevelInfo(asked=asked, label=f"{asked}", native=f"{asked} tokens")
 
     def cost_of_level(self, row: LevelInfo, *, brief: bool) -> str:
@@ -155,11 +158,8 @@ class FakeModels(ModelService):
     def cost_of_name(self, name: str, *, turn_id: str = "") -> str:
         return ""
 
-    def cost_of_turn(self, row: LevelInfo) -> float | None:
+    def cost_of_turn(self, row: LevelInfo, spec: ModelSpec | None = None) -> float | None:
         return None
-
-    def plan_for(self, name: str) -> ThinkingPlan:
-        return scenes.PLAN
 
     def model_info(self, name: str = "") -> str:
         return f"# {name or self._spec()}\n\nA model."
@@ -179,7 +179,7 @@ class FakeSessions(SessionsService):
     def __init__(self, chat: FakeChat) -> None:
         self._chat = chat
         self.elsewhere: tuple[OpenSessionInfo, ...] = ()
-        self.listener: Callable[[News], None] | None = None
+        self.listener: Callable[[BackgroundEvent], None] | None = None
 
     @property
     def private(self) -> bool:
@@ -193,7 +193,7 @@ class FakeSessions(SessionsService):
     def next_session(self) -> OpenSessionInfo | None:
         return next_to_see(self.open_sessions(), "s1")
 
-    def listen(self, listener: Callable[[News], None] | None) -> None:
+    def listen(self, listener: Callable[[BackgroundEvent], None] | None) -> None:
         self.listener = listener
 
     async def delete_shown(self) -> None:
@@ -303,6 +303,9 @@ class FakeKeys(KeyService):
     def availability(self) -> Sequence[ProviderInfo]:
         return self.rows
 
+    def providers(self) -> Sequence[ProviderInfo]:
+        return self.rows
+
     async def check_key(self, provider: str, key: str) -> KeyCheck:
         return KeyCheck(works=True, message="Works: 2 models.")
 
@@ -325,6 +328,10 @@ class FakeTools(ToolService):
                 name="search", source="web", enabled=False, policy="ask", tokens=95, description="Search the web."
             ),
         ]
+
+    @property
+    def folder(self) -> str:
+        return "/home/me/[work]"
 
     def tools(self) -> Sequence[ToolInfo]:
         return self.rows
@@ -425,7 +432,7 @@ class FakeLibrary(InMemorySessions):
     def _change(self, session: str, **changes: Any) -> None:
         self.rows = [replace(row, **changes) if row.id == session else row for row in self.rows]
 
-    async def rename(self, session: str, title: str) -> None:
+    async def rename(self, session: str, title: str, *, by_user: bool = True) -> None:
         self.done.append(("rename", session, title))
         self._change(session, title=title)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from weakref import WeakSet
 
 from textual import events
 from textual.keys import _character_to_key
@@ -20,10 +21,13 @@ from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.messages import Turn
 from tui.ui.app import PonderApp
+from tui.ui.markdown.lexers import lexers
 from tui.ui.theme.current_theme import CurrentTheme
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 Sizes = tuple[int, int]
+
+_painted: WeakSet[PonderApp] = WeakSet()
 
 
 def make_app(services: FakeServices, theme: str = "dusk") -> PonderApp:
@@ -37,6 +41,7 @@ async def on_stage(
     *turns: Turn, size: Sizes = (120, 40), theme: str = "dusk", values: dict[str, object] | None = None
 ) -> AsyncIterator[tuple[PonderApp, FakeServices, Pilot[int]]]:
     """A running program; it stands still when this is entered."""
+    lexers().preload("python")
     services = FakeServices(chat=FakeChat(turns), values={"ui.motion": False, **(values or {})})
     app = make_app(services, theme)
     async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
@@ -44,8 +49,7 @@ async def on_stage(
         await until(pilot, lambda: app.chat.sidebar.picker.filled)
         await pilot.pause()
         yield app, services, pilot
-        if app.is_running:
-            screen_text(app)  # painted at least once, also without frames
+        paint_once(app)
 
 
 async def until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
@@ -65,8 +69,15 @@ async def type_in(pilot: Pilot[int], text: str) -> None:
     await pilot.pause()
 
 
+def paint_once(app: PonderApp) -> None:
+    """Have a screen painted at least once, also without frames."""
+    if app.is_running and app not in _painted:
+        screen_text(app)
+
+
 def screen_strips(app: PonderApp) -> list[Strip]:
     """The rows of the screen; the one place that reads the compositor."""
+    _painted.add(app)
     return app.screen._compositor.render_strips()[: app.size.height]
 
 

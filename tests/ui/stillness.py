@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sized
-from time import monotonic
+from time import process_time
 from typing import Protocol, cast
 
 
@@ -21,18 +21,25 @@ ROUNDS = 3
 
 
 async def stands_still(min_sleep: float = 0, max_sleep: float = 1) -> None:
-    """Come back when nothing can run, was woken by a socket or thread, or is due in a moment."""
+    """Come back when nothing can run, was woken by a socket or thread, or is due in a moment.
+
+    A program that never stands still is waited for until it has worked and slept for ``max_sleep``; what other
+    processes take of the processor does not count, or a busy machine would cut short what only takes longer.
+    """
     loop = asyncio.get_running_loop()
     queues = cast(Queues, loop)
-    deadline = monotonic() + max_sleep
+    began = process_time()
+    slept = 0.0
     quiet = 0
-    while quiet < ROUNDS and monotonic() < deadline:
+    while quiet < ROUNDS and process_time() - began + slept < max_sleep:
         await asyncio.sleep(0)
         due = [at.when() for at in queues._scheduled if not at.cancelled() and at.when() < loop.time() + SOON_S]
         if len(queues._ready):
             quiet = 0
         elif due:
             quiet = 0
-            await asyncio.sleep(max(0.0, min(due) - loop.time()))
+            wait = max(0.0, min(due) - loop.time())
+            slept += wait
+            await asyncio.sleep(wait)
         else:
             quiet += 1

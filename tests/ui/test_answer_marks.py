@@ -89,6 +89,7 @@ def roles(lines: list[Line], role: str) -> list[str]:
     return [run.text.strip() for line in lines for run in line if run.role == role]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_everything_on_the_screen(size: tuple[int, int]) -> None:
     turn = scenes.turn("Show me everything.", EVERYTHING)

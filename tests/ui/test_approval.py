@@ -11,8 +11,10 @@ from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.blank_marks import marked
 from tui.domain.events import ApprovalAsked
 from tui.ui.app import PonderApp
-from tui.ui.dialogs.approval import QUIET_S, Approval, detail_lines
-from tui.ui.markdown.runs import plain, wrapped_after
+from tui.ui.dialogs.approval import QUIET_S, Approval
+from tui.ui.dialogs.call_details import detail_lines
+from tui.ui.input.composer import HINT, HINT_ASKED
+from tui.ui.markdown.runs import Look, plain, wrapped_after
 
 pytestmark = pytest.mark.usefixtures("no_frames")
 
@@ -38,6 +40,7 @@ async def _asked(
     return screen
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("keys", [("ctrl+y",), ("alt+1",), ("alt+2",), ("alt+3",), ("down", "enter")])
 async def test_yes_does_nothing_before_the_end_was_seen(keys: tuple[str, ...]) -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
@@ -48,6 +51,7 @@ async def test_yes_does_nothing_before_the_end_was_seen(keys: tuple[str, ...]) -
         assert services.chat.asked == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", ["page by page", "at once"])
 async def test_a_long_command_scrolls_to_its_true_end_and_then_takes_a_yes(way: str) -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
@@ -74,20 +78,39 @@ async def test_a_long_question_may_be_denied_unread() -> None:
         assert services.chat.asked == [("approval", ("c9", "no"))]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("key", "answer"), [("1", "once"), ("2", "session"), ("3", "shell(a)"), ("4", "shell(b)"), ("5", "no")]
 )
 async def test_answers_are_given_by_their_number(key: str, answer: str) -> None:
     async with on_stage(size=(100, 40)) as (app, services, pilot):
-        await _asked(app, services, pilot, "ls", patterns=("shell(a)", "shell(b)"))
-        await pilot.press(key)
-        assert app.chat.composer.text == key
-        screen = app.screen
-        assert isinstance(screen, Approval)
+        screen = await _asked(app, services, pilot, "ls", patterns=("shell(a)", "shell(b)"))
+        await pilot.press("x", key)
+        assert app.chat.composer.text == f"x{key}"
         screen._since -= QUIET_S
         await pilot.press(f"alt+{key}")
         await until(pilot, lambda: app.screen is app.chat)
         assert services.chat.asked == [("approval", ("c9", answer))]
+
+
+async def test_a_number_alone_answers_while_the_draft_is_empty_and_the_composer_says_who_has_the_keys() -> None:
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        screen = await _asked(app, services, pilot, "ls")
+        assert app.chat.composer.placeholder == HINT_ASKED
+        assert "1 number" in screen_text(app)
+        await pilot.press("7", "2")  # the first is no answer, and the second goes on with the message
+        assert app.chat.composer.text == "72"
+        await until(pilot, lambda: "alt+1 number" in screen_text(app))
+        assert "answer above first" in str(app.chat._input_area.border_title)
+        await pilot.press("backspace", "backspace", "2")  # too early after a letter
+        assert app.chat.composer.text == "2"
+        await pilot.press("backspace")
+        assert services.chat.asked == []
+        screen._since -= QUIET_S
+        await pilot.press("2")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert services.chat.asked == [("approval", ("c9", "session"))]
+        assert app.chat.composer.placeholder == HINT
 
 
 async def test_a_number_without_an_answer_does_nothing_and_the_last_asks_for_the_reason() -> None:
@@ -134,6 +157,53 @@ async def test_a_window_that_is_too_small_takes_a_no() -> None:
     async with on_stage(size=(20, 5)) as (app, services, pilot):
         await _asked(app, services, pilot, "rm -rf /")
         await pilot.press("escape")
+        await until(pilot, lambda: "esc again denies" in " ".join(screen_text(app).split()))
+        assert services.chat.asked == []
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert services.chat.asked == [("approval", ("c9", "no"))]
+
+
+async def test_a_run_of_escapes_denies_one_call_and_the_first_only_goes_to_no() -> None:
+    """Escape closes other sheets, so pressing it by habit must not refuse the work of a whole turn."""
+    asked = [ApprovalAsked("live", name, "shell", f"Run {name}", "ls", ()) for name in ("c1", "c2", "c3")]
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), *asked)
+        await until(pilot, lambda: "Run c1" in screen_text(app) and "2 more" in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since -= 60
+        await pilot.press("escape")
+        await until(pilot, lambda: "No · esc again denies" in screen_text(app))
+        assert services.chat.asked == []
+        await pilot.press("up", "escape")
+        await until(pilot, lambda: screen._list.chosen == "no")
+        assert services.chat.asked == []
+        at = screen._now()
+        screen._now = lambda: at  # so that the rest is one run of keys, however slow the machine is
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: "Run c2" in screen_text(app))
+        await pilot.press("escape", "escape")
+        assert services.chat.asked == [("approval", ("c1", "no"))]
+        assert screen._list.chosen is None
+
+
+async def test_at_80_by_24_a_short_change_is_whole_and_takes_a_yes_at_once() -> None:
+    lines = [f"+line {number}" for number in range(8)]
+    patterns = ("write(a.py)", "write(**)")
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        await _asked(app, services, pilot, "\n".join(lines), note="in /home/me", patterns=patterns)
+        text = screen_text(app)
+        assert [line for line in lines if line not in text] == []
+        rows = [row.strip("┃ ").split("   ")[0] for row in text.splitlines()]
+        assert [row for row in rows if row.startswith(("1 ", "2 ", "3 "))] == [
+            "1  Yes, once",
+            "2  Yes, for this session",
+            "3  Always for write(a.py)",
+        ]
+        # The second column begins with the fourth answer.
+        column = next(row for row in text.splitlines() if "Yes, once" in row).index("4  Always for write(**)")
+        await pilot.click(offset=(column, next(at for at, row in enumerate(text.splitlines()) if "5  No" in row)))
         await until(pilot, lambda: app.screen is app.chat)
         assert services.chat.asked == [("approval", ("c9", "no"))]
 
@@ -170,6 +240,7 @@ def test_nothing_that_hides_a_part_of_it_is_drawn_as_nothing(text: str, shown: s
     assert marked(text) == shown
 
 
+@pytest.mark.long
 def test_a_line_of_megabytes_is_laid_out_whole() -> None:
     lines = detail_lines("x" * 5_000_000)(100)
     assert sum(len(plain(line)[wrapped_after(line) :].strip()) for line in lines) == 5_000_000
@@ -183,3 +254,17 @@ def test_a_blank_where_a_row_is_wrapped_is_seen() -> None:
         )
         assert apart != together
     assert "\\u{21AA}" in plain(detail_lines("echo a\n↪ b")(60)[1])
+
+
+def test_a_change_has_the_colours_of_its_language() -> None:
+    change = "@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
+    head, context, removed, added = detail_lines(change, "python")(80)
+    assert [run.role for run in head[1:]] == ["muted"]
+    assert "syntax-keyword" in {run.role for run in context}
+    for line, sign, look in ((removed, "-", Look.REMOVED), (added, "+", Look.ADDED)):
+        assert line[1].text == sign
+        assert {run.look for run in line[1:]} == {look}
+        assert {"syntax-keyword", "syntax-number"} <= {run.role for run in line}
+    new = detail_lines("+import os\n+--- a/x\n++++ b/y.js\n", "python")(80)
+    assert [plain(line[1:2]) for line in new] == ["+", "+", "+"]
+    assert new[0][2].role == "syntax-keyword"

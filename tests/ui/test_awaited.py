@@ -63,10 +63,23 @@ async def test_a_retry_is_told_in_the_words_of_the_provider_with_the_attempts_an
         services.chat.publish(*scenes.begun("Why?"), retry())
         told = '⚠ Rate limited by OpenAI: "try again in 20 s" · attempt 2 of 5 · {} s · n now · esc stop'
         await wait_for(pilot, app, told.format(20))
-        assert "claude-opus-5 · high" not in conversation(app)
+        assert "claude-opus-5 · high" not in conversation(app).partition("\n")[2]  # below the title bar
         await wait_for(pilot, app, told.format(19))
         services.chat.publish(RequestStarted("live", 1, 2, scenes.OPUS, scenes.PLAN))
         await until(pilot, lambda: "Rate limited" not in conversation(app) and "waiting" in conversation(app))
+
+
+async def test_a_retry_names_the_key_that_works_beside_a_draft_too_and_only_once() -> None:
+    async with on_stage(size=(120, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Why?"), retry())
+        await wait_for(pilot, app, "attempt 2 of 5 · n now · esc stop")
+        assert screen_text(app).count("now") == 1
+        await pilot.press("x")
+        await wait_for(pilot, app, "attempt 2 of 5 · ctrl+l now · esc stop")
+        await pilot.press("backspace")
+        await wait_for(pilot, app, "attempt 2 of 5 · n now · esc stop")
+        await pilot.press("n")
+        await until(pilot, lambda: asked(services, "retry_now") == [None])
 
 
 async def test_a_retry_that_is_given_up_leaves_only_the_error() -> None:

@@ -13,7 +13,7 @@ from tests.ui.without_screen import WIDTH
 from tui.domain.blocks import TextBlock, ToolCallBlock
 from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.ui.markdown.runs import plain
-from tui.ui.transcript.build_sections import NO_RESULT, Showing, sections_of
+from tui.ui.transcript.build_sections import NO_RESULT, DisplayOptions, sections_of
 from tui.ui.transcript.section import Section
 
 ASKED = Message(id="q", role=Role.USER, blocks=(TextBlock(text="clean up"),))
@@ -22,7 +22,7 @@ CALL = ToolCallBlock(call_id="c", name="shell", arguments='{"command": "make cle
 
 def _answer(*, open_turn: bool, interrupted: str | None = None) -> Section:
     message = Message(id="a", role=Role.ASSISTANT, blocks=(CALL,), interrupted=interrupted)
-    return list(sections_of([Turn(id="t", messages=(ASKED, message), open=open_turn)], Showing()))[-1]
+    return list(sections_of([Turn(id="t", messages=(ASKED, message), open=open_turn)], DisplayOptions()))[-1]
 
 
 def _lines(section: Section) -> list[str]:
@@ -49,7 +49,7 @@ def test_arguments_nested_too_deeply_to_indent_are_shown_as_they_came(
 ) -> None:
     arguments = '{"path": ' + "[" * depth + "]" * depth + "}"
     message = Message(id="a", role=Role.ASSISTANT, blocks=(ToolCallBlock(call_id="c", name="x", arguments=arguments),))
-    section = list(sections_of([Turn(id="t", messages=(ASKED, message))], Showing()))[-1]
+    section = list(sections_of([Turn(id="t", messages=(ASKED, message))], DisplayOptions()))[-1]
     assert "[[[[" in "".join("".join(block.text() for block in section.blocks).split())
     assert caplog.records == []
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ui.test_column_properties import column_of, section, seen
-from tui.ui.transcript.section import Presence
+from tui.ui.transcript.section import SectionVisibility
 
 SIZES = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30)), min_size=1, max_size=30)
 MOVES = st.lists(
@@ -25,7 +25,7 @@ def test_hidden_sections_take_no_lines_and_what_is_read_stays(
         chosen = column.sections[place % (len(column.sections) or 1) :][:length]
         if move in ("hide", "show"):
             for one in chosen:
-                one.set_presence(Presence.HIDDEN if move == "hide" else Presence.SHOWN)
+                one.set_presence(SectionVisibility.HIDDEN if move == "hide" else SectionVisibility.SHOWN)
                 column.changed(one)
         elif move == "scroll":
             column.scroll_to(place)
@@ -41,7 +41,7 @@ def test_hidden_sections_take_no_lines_and_what_is_read_stays(
         expected = [
             row
             for one in column.sections
-            if one.presence is not Presence.HIDDEN
+            if one.presence is not SectionVisibility.HIDDEN
             for row in [*(f"{one.key}.{at}" for at in range(counts[one.key])), ""]
         ]
         assert len(rows) == min(column.height, column.total)

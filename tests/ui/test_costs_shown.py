@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tui.context.bill import bill_of
+from tui.domain.blocks import TextBlock
 from tui.domain.compression import CompressionPreview, SummaryRun
 from tui.domain.cost import paid_in
 from tui.domain.events import CompressionFinished
@@ -16,6 +17,7 @@ from tui.ui.dialogs.inspector import bill_page, parts_page
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.meter_lines import bill_lines
 from tui.ui.transcript.usage_line import bill_of as bill_line
+from tui.ui.transcript.usage_line import usage_line
 
 RUN = SummaryRun(
     id="r1",
@@ -77,10 +79,10 @@ async def test_the_inspector_says_what_would_be_folded_and_what_was_paid() -> No
         "  Why?",
         "  And?",
         "",
-        "cost $0.38",
+        "Cost: $0.38",
         "  anthropic/claude-opus-5   in 8.2k (6.1k cached) · out 14.3k · $0.36",
         "    thinking 12.4k · 87% of the output · cost unknown",
-        "  anthropic/claude-haiku-5 for summaries   in 900 (unknown cached) · out 80 · $0.020",
+        "  anthropic/claude-haiku-5 for summaries   in 900 · out 80 · $0.020",
         "    thinking unknown",
         "",
     ]
@@ -97,6 +99,23 @@ def test_the_usage_line_has_what_was_read_from_and_written_to_the_cache() -> Non
     assert said(6_100, 0) == "in 8.2k (6.1k cached)"
     assert said(0, 1_200) == "in 8.2k (1.2k written)"
     assert said(None, None) == "in 8.2k"
+
+
+def test_the_usage_line_says_how_long_the_first_token_took_and_how_fast_the_others_came() -> None:
+    answer = replace(TURN.messages[1], seconds=44.0, first_token_s=0.8, cost=0.36)
+    said = "in 8.2k (6.1k cached) · out 1.9k · thinking 12.4k · 44 s"
+    line = usage_line(answer, (answer,))
+    assert line is not None
+    shown = [plain(line.line(0)) for width in (100, 80, 66) if line.height(width) == 1]
+    assert shown == [
+        f"{said} · first token 0.8 s · 331 tok/s · $0.36",
+        f"{said} · 331 tok/s · $0.36",
+        f"{said} · $0.36",
+    ]
+    silent = replace(answer, blocks=(TextBlock(text="So."),))
+    assert bill_line([silent]) == f"{said} · first token 0.8 s · 44 tok/s · $0.36"
+    assert bill_line([replace(answer, seconds=1.0)]).endswith(" · 1.0 s · first token 0.8 s · $0.36")
+    assert bill_line([answer, replace(answer, first_token_s=None)]).endswith(" · 1 m 28 s · 331 tok/s · $0.72")
 
 
 def test_the_sidebar_and_the_inspector_say_what_the_cache_saved() -> None:

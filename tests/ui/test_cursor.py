@@ -71,6 +71,7 @@ async def test_braces_go_from_prompt_to_prompt() -> None:
         await until(pilot, lambda: marked(app) == "Question 1?")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("key", "opened"), [("slash", FindBar), ("question_mark", Help)], ids=["find", "help"])
 async def test_what_a_pager_has_on_these_keys_is_there_too(key: str, opened: type) -> None:
     async with on_stage(*TURNS, size=(90, 24)) as (app, _, pilot):

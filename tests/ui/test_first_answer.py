@@ -9,11 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
 
 from tests.app.screen_stage import screen
 from tests.app.stage import house
-from tests.ui.stage import type_in, until
+from tests.patience import PATIENCE_S
+from tests.ui import scenes
+from tests.ui.stage import on_stage, screen_strips, screen_text, type_in, until
 from tui.ui import first_answer
+from tui.ui.app import PonderApp
+from tui.ui.markdown.lexers import lexers
 from tui.ui.short_turns import SWITCH_S, short_turns
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,12 +43,45 @@ print(*sorted(name for name in set(sys.modules) - before if name.partition(".")[
 """
 
 
+@pytest.mark.long
 def test_drawing_an_answer_imports_nothing_that_loading_leaves_out() -> None:
     done = subprocess.run(
         [sys.executable, "-c", DRAWN_AFTER_LOADING], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    late = ("tui.ui.markdown", "markdown_it", "mdit_py_plugins", "pygments")
+    late = ("tui.ui.markdown", "markdown_it", "mdit_py_plugins")
     assert [name for name in done.stdout.split() if name.startswith(late)] == []
+
+
+async def test_code_is_plain_until_its_lexer_was_loaded_beside_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded_on: list[threading.Thread] = []
+    may_load = threading.Event()
+
+    def held(name: str, **options: bool) -> Lexer:
+        loaded_on.append(threading.current_thread())
+        assert may_load.wait(PATIENCE_S)
+        return get_lexer_by_name(name, **options)
+
+    monkeypatch.setattr("pygments.lexers.get_lexer_by_name", held)
+    monkeypatch.setattr(lexers(), "_known", {"python": None})
+    async with on_stage(size=(60, 40)) as (app, services, pilot):
+        services.chat.publish(
+            *scenes.begun(), *scenes.words("See:\n\n```lua\nlocal n = 1\n```\n\n- so:\n  ```lua\n  local m = 2\n")
+        )
+        await until(pilot, lambda: "local m = 2" in screen_text(app))
+        assert (_colours(app, "local n = 1"), _colours(app, "local m = 2")) == (1, 1)
+        may_load.set()
+        await until(pilot, lambda: min(_colours(app, "local n = 1"), _colours(app, "local m = 2")) > 1)
+    assert loaded_on
+    assert threading.main_thread() not in loaded_on
+    assert len(loaded_on) == 1
+
+
+def _colours(app: PonderApp, code: str) -> int:
+    """In how many colours a row of code is drawn."""
+    row = next(strip for strip in screen_strips(app) if code in strip.text)
+    return len(
+        {segment.style.color for segment in row if segment.style and segment.text.strip() and segment.text in code}
+    )
 
 
 async def test_it_is_loaded_on_a_thread_when_the_first_letter_was_typed(

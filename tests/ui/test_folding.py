@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from textual.pilot import Pilot
 
@@ -55,6 +56,23 @@ async def test_folded_turns_collapse_into_one_line_also_when_opened_again_and_un
         await until(pilot, lambda: rows(app) == live)
         services.chat.publish(CompressionChanged(None))
         await until(pilot, lambda: rows(app) == before)
+
+
+async def test_a_line_stays_where_the_compression_ran_and_opens_to_the_summary() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, services, pilot):
+        view = replace(FIRST, finished=frozenset(turn.id for turn in scenes.CONVERSATION))
+        services.chat.publish(CompressionChanged(view), CompressionFinished(84_000, 9_000, view.summary))
+        line = "▸ 1 turn compressed: 84k → 9k   /context shows it · /uncompress undoes it"
+        await until(pilot, lambda: line in screen_text(app))
+        services.chat.publish(*scenes.begun("And now?"))
+        await until(pilot, lambda: screen_text(app).find("And now?") > screen_text(app).find(line) > 0)
+        app.chat.open()
+        await until(pilot, lambda: line in screen_text(app))
+        row = next(number for number, text in enumerate(screen_text(app).splitlines()) if line in text)
+        await pilot.click(app.chat, offset=(10, row))
+        await until(pilot, lambda: "┊ They estimated civilisations." in screen_text(app))
+        services.chat.publish(CompressionChanged(None))
+        await until(pilot, lambda: "1 turn compressed" not in screen_text(app))
 
 
 async def test_enter_and_the_mouse_open_the_summary_with_the_turns_behind_it_dimmed_and_close_them() -> None:

@@ -61,6 +61,7 @@ async def test_in_every_kind_of_line_of_the_conversation() -> None:
         assert "list[int]" in seen
 
 
+@pytest.mark.long
 async def test_in_every_sheet_and_in_the_sidebar() -> None:
     async with on_stage(scenes.turn(ALL, FENCE, 1, ALL), size=(130, 50)) as (app, services, pilot):
         services.library.rows = [
@@ -93,6 +94,7 @@ async def test_in_every_sheet_and_in_the_sidebar() -> None:
         assert obeyed(seen) == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(100, 40), (80, 24)])
 async def test_in_the_question_whether_a_tool_may_run(size: tuple[int, int]) -> None:
     async with on_stage(size=size) as (app, services, pilot):

@@ -154,7 +154,11 @@ def test_in_a_heading_a_formula_has_the_colour_of_the_heading() -> None:
 
 def test_bold_letters_are_bold_and_no_characters_of_their_own() -> None:
     (line,) = Document(r"So $\mathbf{Ax} = \boldsymbol{\beta}$.", closed=True).lines(80)
-    assert [(run.text, run.look) for run in line[1:-1]] == [("Ax", Look.BOLD), (" = ", Look.PLAIN), ("β", Look.BOLD)]
+    assert [(run.text, run.look) for run in line[1:-1]] == [
+        ("Ax", Look.BOLD),
+        (" = ", Look.PLAIN),
+        ("β", Look.BOLD),
+    ]
 
 
 def test_the_source_that_cannot_be_drawn_is_tinted() -> None:

@@ -80,6 +80,7 @@ def test_at_every_cut_a_formula_is_open_source_or_drawn_whole(every: int) -> Non
             assert rows == drawn or squeezed("".join(rows)) == squeezed(display[:at]), case.source
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("width", [20, 40, 79])
 @pytest.mark.parametrize("frame", ["$$\n{}\n$$", "> - item\n>\n>   $$\n>   {}\n>   $$", "So ${}$ it is."])
 def test_no_formula_is_wider_than_the_column(width: int, frame: str) -> None:

@@ -8,12 +8,16 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
+from rich.color import ColorSystem
+from rich.style import Style
 from textual.app import App
+from textual.strip import Strip
 from textual.worker import Worker, WorkerCancelled
 
 from tui.ui.terminal import gc_schedule as housekeeping
 from tui.ui.terminal.gc_schedule import (
     LONGEST_S,
+    MOST_STYLES,
     MUCH,
     PAUSE_S,
     STILL_S,
@@ -107,6 +111,7 @@ def without_collector() -> Iterator[None]:
     gc.enable()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_collector")
 async def test_a_finished_worker_is_freed_without_a_collection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Worker, "_run", Worker._run)
@@ -141,3 +146,11 @@ async def test_a_freed_worker_still_says_how_it_ended(monkeypatch: pytest.Monkey
         with pytest.raises(WorkerCancelled):
             await stopped.wait()
         assert await done.wait() == 7
+
+
+def test_the_codes_of_rows_that_are_gone_are_dropped() -> None:
+    for row in range(MOST_STYLES + 1):
+        Strip.render_ansi(Style.from_meta({"offset": (0, row)}), ColorSystem.TRUECOLOR)
+    assert Strip.render_ansi.cache_info().currsize > MOST_STYLES
+    GcSchedule(lambda: True).tick()
+    assert Strip.render_ansi.cache_info().currsize == 0

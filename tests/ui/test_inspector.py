@@ -24,7 +24,16 @@ async def test_parts_say_what_goes_what_stays_and_why() -> None:
         await pilot.press("f12")
         await until(pilot, lambda: "Turn 2" in screen_text(app))
         said = screen_text(app)
-        assert "62.4k tokens sent   ≈ estimated; 74.8k stored" in said
+        page = [line.strip(" │") for line in said.splitlines()]
+        start = page.index("Sent: 62.4k tokens   ≈ estimated; 74.8k stored    Not sent")
+        assert [line.split() for line in page[start + 1 : start + 7]] == [
+            ["system+tools", "3.1k", "thinking", "12.4k"],
+            ["you", "1k"],
+            ["answers", "22k", "Limits"],
+            ["thinking", "sent", "36.3k", "context", "window", "200k"],
+            ["reserved", "for", "the", "answer", "32k"],
+            ["compress", "at", "143k"],
+        ]
         line = next(line for line in said.splitlines() if "✗ not sent" in line)
         assert "  thinking  " in line
         assert "  your settings" in line

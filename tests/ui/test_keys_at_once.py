@@ -13,6 +13,8 @@ from textual.widgets import TextArea
 
 from tests.app.screen_stage import Screen, screen
 from tests.ui.stage import until
+from tui.ui.input.completion_popup import Popup
+from tui.ui.input.composer import Composer
 from tui.ui.terminal.driver import Keyboard
 from tui.ui.terminal.key_delivery import LONG_RUN, KeyDelivery
 
@@ -43,6 +45,7 @@ class Typist:
             await asyncio.to_thread(self._delivery.hand_on, messages, loop, lambda: False)
 
 
+@pytest.mark.long
 async def test_letters_at_once_are_few_insertions_and_none_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,10 +74,12 @@ async def test_the_first_letter_may_be_a_key_of_its_own_and_the_rest_goes_where_
         assert s.app.chat.composer.text == ""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(3))
 async def test_keys_at_once_do_what_they_do_one_by_one(tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed)
-    pieces = [*NAMES.values(), "a", "word and word ", "é.,;", "x" * (LONG_RUN * 2), "\x1b[200~pasted\x1b[201~"]
+    often = [key * (LONG_RUN * 2) for key in NAMES.values()]
+    pieces = [*NAMES.values(), *often, "a", "word and word ", "é.,;", "x" * (LONG_RUN * 2), "\x1b[200~pasted\x1b[201~"]
     typed = [chosen.choice(pieces) for _ in range(60)]
     ends: list[tuple[str, tuple[int, int]]] = []
     for number, reads in enumerate((["".join(typed)], [*typed])):
@@ -87,7 +92,7 @@ async def test_keys_at_once_do_what_they_do_one_by_one(tmp_path: Path, seed: int
     assert ends[0] == ends[1]
 
 
-async def test_each_of_a_thousand_escapes_counts_and_the_next_letter_is_typed(
+async def test_of_a_thousand_escapes_the_first_count_and_the_next_letter_is_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with screen(tmp_path) as s:
@@ -97,15 +102,64 @@ async def test_each_of_a_thousand_escapes_counts_and_the_next_letter_is_typed(
             pressed.append(1)
 
         monkeypatch.setattr(s.app.global_keys, "escape", escape)
-        await Typist(s).type("\x1b[27u" * 1_000 + "a")
+        typist = Typist(s)
+        await typist.type("\x1b[27u" * LONG_RUN)
+        await until(s.pilot, lambda: len(pressed) == LONG_RUN)
+        await typist.type("\x1b[27u" * 800 + "a")
         await until(s.pilot, lambda: s.app.chat.composer.text == "a")
-        assert len(pressed) == 1_000
+        assert len(pressed) == 2 * LONG_RUN
+
+
+@pytest.mark.long
+async def test_thousands_of_arrows_and_backspaces_are_few_steps_and_end_where_each_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = "".join(f"row {number}\n" for number in range(100))
+    async with screen(tmp_path) as s:
+        steps: list[str] = []
+        press_often = Composer.press_often
+
+        def counted(composer: Composer, key: str, times: int) -> int:
+            handled = press_often(composer, key, times)
+            steps.append(key)
+            assert handled
+            return handled
+
+        monkeypatch.setattr(Composer, "press_often", counted)
+        composer, typist = s.app.chat.composer, Typist(s)
+        for prompt in ("the first", "the second\nof two rows"):
+            composer.past.remember(prompt)
+        composer.put(draft)
+        await typist.type("\x1b[D" * 500 + "!")
+        await until(s.pilot, lambda: composer.text == draft[:-500] + "!" + draft[-500:])
+        await typist.type("\x7f" * 300)
+        await until(s.pilot, lambda: composer.text == draft[:-799] + draft[-500:])
+        await typist.type("\x1b[A" * 1_000)
+        await until(s.pilot, lambda: composer.text == "the first" and composer.cursor_location == (0, 0))
+        await typist.type("\x1b[B" * 1_000)
+        await until(s.pilot, lambda: composer.text == draft[:-799] + draft[-500:])
+        assert composer.cursor_location == composer.document.end
+        assert len(steps) < 30
+
+
+async def test_arrows_at_once_move_through_the_rows_of_an_open_list(tmp_path: Path) -> None:
+    async with screen(tmp_path) as s:
+        await Typist(s).type("/co" + "\x1b[B" * (LONG_RUN * 2 + 1))
+        popup = s.app.chat.query_one(Popup)
+        await until(s.pilot, lambda: popup.highlighted == (LONG_RUN * 2 + 1) % popup.option_count)
+        assert s.app.chat.composer.text == "/co"
 
 
 async def test_commands_of_vim_at_once_are_commands(tmp_path: Path) -> None:
     async with screen(tmp_path, assignments=("ui.vim=true",)) as s:
         await Typist(s).type("word " * 20 + "\x1b[27u0" + "x" * 40)
         await until(s.pilot, lambda: s.app.chat.composer.text == "word " * 12)
+
+
+async def test_a_key_does_not_overtake_a_paste(tmp_path: Path) -> None:
+    async with screen(tmp_path) as s:
+        await Typist(s).type("\x1b[200~pasted\x1b[201~\n" * 3 + "end")  # ctrl+j, which passes no widget
+        await until(s.pilot, lambda: s.app.chat.composer.text == "pasted\n" * 3 + "end")
 
 
 async def test_a_key_that_opens_a_sheet_is_waited_for_by_those_after_it(tmp_path: Path) -> None:

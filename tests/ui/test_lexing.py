@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.ui.markdown.highlight import START, highlight, highlight_from
+from tui.ui.markdown.highlight import START, CodeState, highlight, highlight_from
 from tui.ui.markdown.runs import Line, plain
 
 CODE = {
@@ -31,12 +31,13 @@ CODE = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("language", CODE)
 @given(cuts=st.sets(st.integers(1, 6)))
 def test_stretches_of_code_have_the_colours_of_the_whole(language: str, cuts: set[int]) -> None:
     lines = CODE[language]
     rows: list[Line] = []
-    place = START
+    place: CodeState = START
     places = sorted({0, len(lines), *(cut for cut in cuts if cut < len(lines))})
     for start, end in pairwise(places):
         found, place = highlight_from(lines[start:end], language, place)

@@ -268,6 +268,7 @@ def test_chunks_read_from_the_shared_text_are_the_chunks_that_were_cut(text: str
 PIECES = 40
 
 
+@pytest.mark.long
 def test_short_paragraphs_take_little_more_than_their_words() -> None:
     text = "lorem ipsum dolor sit amet, *consectetur* `elit` sed do.\n\n" * 1_000
     pieces = [f"{number:03}{text}" for number in range(PIECES)]

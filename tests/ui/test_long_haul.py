@@ -57,6 +57,7 @@ def counted(*kinds: type) -> dict[str, int]:
     return {kind.__name__: sum(type(thing) is kind for thing in found) for kind in kinds}
 
 
+@pytest.mark.long
 async def test_lines_in_colours_do_not_pile_up_with_the_conversation() -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
         await answered(app, services, pilot, range(WARM))
@@ -70,6 +71,7 @@ async def test_lines_in_colours_do_not_pile_up_with_the_conversation() -> None:
     assert KEPT < 2 * WARM
 
 
+@pytest.mark.long
 async def test_what_was_painted_is_freed_without_looking_for_garbage() -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
         divide_without_cycles()
@@ -91,6 +93,7 @@ def counted_now(kind: type) -> int:
     return sum(type(thing) is kind for thing in gc.get_objects())
 
 
+@pytest.mark.long
 async def test_one_long_answer_keeps_few_of_its_lines_in_colours() -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
         begin, *_ = scenes.words()
@@ -116,6 +119,7 @@ def unreachable_strips(width: int) -> int:
         gc.garbage.clear()
 
 
+@pytest.mark.long
 def test_a_row_that_is_not_cut_does_not_keep_itself_alive() -> None:
     divide_without_cycles()
     assert unreachable_strips(40) == 0
@@ -125,6 +129,7 @@ def test_a_row_that_is_not_cut_does_not_keep_itself_alive() -> None:
     assert [part.cell_length for part in strip.divide([4, 12])] == [4]
 
 
+@pytest.mark.long
 def test_textual_still_needs_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fails once Textual's strips no longer store themselves: then ``divide_without_cycles`` can go."""
     divide_without_cycles()

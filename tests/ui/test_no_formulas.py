@@ -26,6 +26,7 @@ def test_a_sentence_without_formulas_has_none(frame: str) -> None:
     assert {sentence: formulas for sentence, formulas in found.items() if formulas} == {}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("remainder", range(4))
 def test_while_a_sentence_streams_nothing_of_it_is_drawn_as_a_formula(remainder: int) -> None:
     for sentence in SENTENCES[remainder::4]:

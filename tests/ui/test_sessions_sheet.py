@@ -71,6 +71,7 @@ async def test_renaming_happens_in_the_search_line() -> None:
         await until(pilot, lambda: "● Alone?" in screen_text(app))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("key", "asked"), [("n", [("new", None)]), ("f", [("open", "s2"), ("fork", "t1"), ("open", "s9")])]
 )

@@ -7,6 +7,7 @@ import pytest
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.settings.layers import Layer
 from tui.settings.schema import keys
+from tui.settings.titles import TITLES
 from tui.ui.app import PonderApp
 from tui.ui.dialogs.settings import GROUPS
 
@@ -15,6 +16,23 @@ pytestmark = pytest.mark.usefixtures("no_frames")
 
 def test_every_group_of_settings_has_a_title_and_is_listed() -> None:
     assert list(GROUPS) == list(dict.fromkeys(name.rpartition(".")[0] for name in keys()))
+    assert list(TITLES) == list(keys())
+
+
+async def test_rows_say_what_holds_where_a_value_comes_from_and_how_a_change_is_kept() -> None:
+    async with on_stage(size=(120, 50), values={"context.keepTurns": 4}) as (app, _, pilot):
+        await app.ui_services.run_line("/settings")
+        await until(pilot, lambda: "Context window" in screen_text(app))
+        assert "claude-opus-5/high" in line_with(app, "Model to start with")
+        assert line_with(app, "Compress at").split()[2:8] == ["at", "85", "%", "of", "usable", "window"]
+        assert "config.toml" in line_with(app, "Turns never compressed")
+        assert "default" not in line_with(app, "Compress automatically")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.chat)
+        await app.ui_services.run_line("/set tools.maxCalls 9")
+        await app.ui_services.run_line("/set tools.maxCalls")
+        await until(pilot, lambda: "this session" in line_with(app, "Most calls in a turn"))
+        assert "config.toml keeps them for others" in screen_text(app)
 
 
 async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:
@@ -49,10 +67,10 @@ async def test_settings_are_changed_with_arrows_and_space_and_saved_or_not() -> 
 async def test_booleans_switch_with_space_where_a_group_has_a_human_title() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
         await app.ui_services.run_line("/settings")
-        await until(pilot, lambda: "  Thinking" in screen_text(app))
+        await until(pilot, lambda: "Let models think" in screen_text(app))
         await pilot.press("down", "down", "space")
         await until(pilot, lambda: services.settings.layers().value("reasoning.enabled") is False)
-        assert line_with(app, "reasoning.enabled").split()[1:4] == ["Enabled", "○", "false"]
+        assert line_with(app, "reasoning.enabled").split()[1:6] == ["Let", "models", "think", "○", "off"]
         await type_in(pilot, "theme")
         await until(pilot, lambda: "■■■■■■" in line_with(app, "ui.theme"))
 

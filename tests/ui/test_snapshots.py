@@ -14,12 +14,14 @@ def name(screen: str, size: tuple[int, int]) -> str:
     return f"{screen}-{size[0]}x{size[1]}"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_first_screen(size: tuple[int, int]) -> None:
     async with on_stage(size=size) as (app, _, _pilot):
         compare_snapshot(name("empty", size), screen_text(app))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_conversation(size: tuple[int, int]) -> None:
     async with on_stage(*scenes.CONVERSATION, size=size) as (app, _, _pilot):
@@ -27,7 +29,7 @@ async def test_a_conversation(size: tuple[int, int]) -> None:
 
 
 SHEETS = {
-    "inspector": ("/context", "62.4k tokens sent"),
+    "inspector": ("/context", "Sent: 62.4k tokens"),
     "settings": ("/settings", "The model to start with"),
     "themes": ("/theme", "Contrast at least"),
     "help": ("/help", "The composer: write"),
@@ -37,6 +39,7 @@ SHEETS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", SIZES[:2])
 async def test_the_sheets(size: tuple[int, int]) -> None:
     async with on_stage(*scenes.CONVERSATION, size=size) as (app, _, pilot):

@@ -15,6 +15,7 @@ from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
 from tui.ui.dialogs.theme_picker import contrast
+from tui.ui.input.field import Field
 from tui.ui.panels.row_list import RowList
 from tui.ui.theme.current_theme import CurrentTheme, has_light_background
 from tui.ui.theme.theme_files import read_themes, theme_variables
@@ -132,9 +133,20 @@ async def test_where_there_are_no_colours_the_bar_is_seen_all_the_same(monkeypat
         await until(pilot, lambda: "Commands" in screen_text(app))
         await pilot.pause()
         rows = app.screen.query_one(RowList)
-        bar, other = ([segment.style for segment in rows.render_line(y) if segment.style is not None] for y in (0, 1))
+        bar, other = ([segment.style for segment in rows.render_line(y) if segment.style is not None] for y in (1, 2))
         assert all(style.reverse for style in bar)
         assert not any(style.reverse for style in other)
+
+
+async def test_sixteen_colours_have_edges_where_other_themes_have_grounds() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 40), theme="ansi") as (app, _, pilot):
+        app.chat.transcript.scroll_home(animate=False)
+        await until(pilot, lambda: "   │ python" in screen_text(app))
+        assert re.search(r"^ │ ▸ Thought", screen_text(app), re.MULTILINE)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Commands" in screen_text(app))
+        field = app.screen.query_one(Field).render_line(0)
+        assert any(segment.style is not None and segment.style.underline for segment in field)
 
 
 def test_the_page_about_themes_lists_the_shipped_ones() -> None:

@@ -8,12 +8,13 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui import scenes
-from tests.ui.stage import on_stage, screen_text, until
+from tests.ui.stage import on_stage, screen_strips, screen_text, until
 from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
     ApprovalSettled,
     AttemptReset,
+    CompressionFinished,
     HistoryChanged,
     MessageCompleted,
     Notice,
@@ -125,13 +126,30 @@ async def test_an_error_stands_below_what_failed_with_the_way_out() -> None:
         assert "▌ Why?" in lines[:place]
 
 
+async def test_a_plain_sentence_comes_before_the_providers_words_and_names_have_a_colour_instead_of_backticks() -> None:
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        advice = "The key was refused: `/key demo` sets another."
+        error = ProviderError(ErrorKind.AUTH, "invalid x-api-key", status=401, advice=advice)
+        services.chat.publish(*scenes.begun("Why?"), TurnFailed(Turn(id="live", messages=()), error))
+        services.chat.publish(CompressionFinished(1, 1, error="Never compressed (`context.keepTurns`)."))
+        await shows(pilot, app, "⚠ Not compressed: Never compressed (context.keepTurns).")
+        lines = [line.strip() for line in seen(app).splitlines()]
+        place = lines.index("✗ The key was refused: /key demo sets another.")
+        assert lines[place + 1] == "↳ The provider says: invalid x-api-key"
+        styles = {segment.text: segment.style for strip in screen_strips(app) for segment in strip}
+        key, around = styles["/key demo"], styles["↳ The provider says: invalid x-api-key"]
+        assert key is not None
+        assert around is not None
+        assert key.color != around.color
+
+
 async def test_an_attempt_that_is_void_leaves_the_screen_and_the_next_takes_its_place() -> None:
     async with on_stage(size=(80, 24), values={"ui.motion": True}) as (app, services, pilot):
         error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
         services.chat.publish(*scenes.begun(), *scenes.words("Half an ans", index=0))
         await shows(pilot, app, "Half an ans")
         services.chat.publish(AttemptReset("live", 1, 1, error), RetryScheduled("live", 8.0, 2, error))
-        await shows(pilot, app, "retry in")
+        await shows(pilot, app, "waiting to try again")
         assert "Half an ans" not in seen(app)
         services.chat.publish(RequestStarted("live", 1, 2, scenes.OPUS, scenes.PLAN), *scenes.words("Whole.", index=0))
         await shows(pilot, app, "Whole.")
@@ -140,15 +158,19 @@ async def test_an_attempt_that_is_void_leaves_the_screen_and_the_next_takes_its_
 async def test_an_attempt_that_said_nothing_leaves_no_head_behind() -> None:
     async with on_stage(size=(80, 24)) as (app, services, pilot):
         error = ProviderError(ErrorKind.RATE_LIMIT, "slow down")
+
+        def has_head() -> bool:  # between the title bar and the status line, which name the model too
+            return any("claude-opus-5 · high" in row for row in seen(app).splitlines()[1:-3])
+
         services.chat.publish(*scenes.begun())
-        await shows(pilot, app, "claude-opus-5 · high")
+        await until(pilot, has_head)
         services.chat.publish(RetryScheduled("live", 8.0, 2, error))
-        await until(pilot, lambda: "claude-opus-5 · high" not in seen(app))
+        await until(pilot, lambda: not has_head())
         services.chat.publish(RequestStarted("live", 1, 2, scenes.OPUS, scenes.PLAN))
-        await shows(pilot, app, "claude-opus-5 · high")
+        await until(pilot, has_head)
         services.chat.publish(TurnFailed(Turn(id="live", messages=()), error))
         await shows(pilot, app, "✗ slow down")
-        assert "claude-opus-5 · high" not in seen(app)
+        assert not has_head()
 
 
 async def test_a_tool_call_says_what_it_does_how_it_went_and_opens() -> None:
@@ -206,6 +228,7 @@ async def test_a_call_the_user_said_no_to_is_denied_and_not_failed() -> None:
         assert "failed" not in seen(app)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("still", [{"ui.motion": False}, {"ui.plain": True, "ui.motion": True}])
 async def test_where_nothing_is_to_move_states_are_told_without_a_clock(still: dict[str, object]) -> None:
     async with on_stage(size=(80, 24), values=still) as (app, services, pilot):
@@ -213,7 +236,7 @@ async def test_where_nothing_is_to_move_states_are_told_without_a_clock(still: d
         await shows(pilot, app, "· waiting for the first token · ")
         error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
         services.chat.publish(AttemptReset("live", 1, 1, error), RetryScheduled("live", 8.0, 2, error))
-        await shows(pilot, app, "· waiting to try again · /now skips the wait · esc stops")
+        await shows(pilot, app, "· waiting to try again")
 
 
 async def test_a_composer_that_grows_and_shrinks_again_does_not_let_go_of_the_tail() -> None:
@@ -269,6 +292,7 @@ async def test_another_history_is_drawn_anew() -> None:
         assert "L = 10,000" not in seen(app)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 12), (250, 70)])
 async def test_no_size_is_too_small_or_too_large(size: tuple[int, int]) -> None:
     async with on_stage(*scenes.CONVERSATION, size=size) as (app, services, pilot):

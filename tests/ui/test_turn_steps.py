@@ -12,7 +12,7 @@ from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.ui.markdown.runs import plain
 from tui.ui.theme.theme_styles import ThemeStyles
-from tui.ui.transcript.build_sections import Showing, sections_of
+from tui.ui.transcript.build_sections import DisplayOptions, sections_of
 from tui.ui.transcript.section import Section
 from tui.ui.transcript.usage_line import bill_of
 
@@ -58,7 +58,7 @@ def rows(turn: Turn, width: int = 60) -> list[str]:
     theme = ThemeStyles({})
     return [
         section.strip(number, theme, cursor=None).text.rstrip()
-        for section in sections_of([turn], Showing())
+        for section in sections_of([turn], DisplayOptions())
         for number in range(section.height(width))
     ]
 
@@ -112,7 +112,7 @@ def test_a_turn_that_ended_after_a_call_has_its_bill_below_it() -> None:
 
 
 def test_an_edit_unfolds_to_its_diff_as_it_was_when_it_ran() -> None:
-    (edit,) = [section for section in sections_of([errand()], Showing()) if section.key == "a2"]
+    (edit,) = [section for section in sections_of([errand()], DisplayOptions()) if section.key == "a2"]
     edit.blocks[1].fold()
     edit.touch()
     shown = [plain(edit.line(number)[0]).rstrip() for number in range(edit.height(60))]
@@ -139,7 +139,7 @@ def test_sums_of_unknown_parts_are_lower_bounds() -> None:
 
 
 def test_a_selection_of_rail_rows_copies_their_text_alone() -> None:
-    section: Section = list(sections_of([errand(last=final())], Showing()))[1]
+    section: Section = list(sections_of([errand(last=final())], DisplayOptions()))[1]
     section.height(60)
     assert [section.indent_of(number) for number in range(len(section.blocks))] == [3, 5, 5]
     assert [section.width_of(number, 60) for number in range(len(section.blocks))] == [55, 53, 53]

@@ -108,7 +108,7 @@ def _cases(draw: st.DrawFn) -> Case:
     return Case(text, (row, column), keys)
 
 
-@pytest.mark.long
+@pytest.mark.minutes
 @needs_vim
 @given(st.lists(_cases(), min_size=100, max_size=100))
 @settings(

@@ -54,6 +54,7 @@ FAILED = WebSearch(id="s2", queries=("speed of light in km",), error="max_uses_e
 OPENED = WebSearch(id="s3", action="open", page=A.url, done=True)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 30)])
 async def test_an_answer_with_searches_and_sources(size: tuple[int, int]) -> None:
     async with on_stage(answered(A, B, searches=(LIGHT, OPENED, FAILED)), size=size) as (app, _, _pilot):

@@ -6,8 +6,8 @@ import time
 
 from tui.ui.markdown.runs import plain
 from tui.ui.theme.theme_styles import ThemeStyles
-from tui.ui.transcript.build_sections import SUMMARY, Showing
-from tui.ui.transcript.section import Presence, Section, Speaker
+from tui.ui.transcript.build_sections import SUMMARY, DisplayOptions
+from tui.ui.transcript.section import Section, SectionVisibility, Speaker
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView
 
@@ -16,7 +16,7 @@ WIDTH = 80
 
 def conversation() -> TranscriptView:
     """One that nobody looks at."""
-    return TranscriptView(Transcript(ThemeStyles({})), time.monotonic, Showing())
+    return TranscriptView(Transcript(ThemeStyles({})), time.monotonic, DisplayOptions())
 
 
 def sections_of(live: TranscriptView) -> list[Section]:
@@ -27,7 +27,7 @@ def sections_of(live: TranscriptView) -> list[Section]:
 def drawn(live: TranscriptView) -> list[str]:
     """All lines, without notices, which are said once and not stored. Dimmed ones are marked."""
     return [
-        ("~ " if section.presence is Presence.DIMMED else "") + plain(section.line(number)[0])
+        ("~ " if section.presence is SectionVisibility.DIMMED else "") + plain(section.line(number)[0])
         for section in sections_of(live)
         if section.speaker is not Speaker.NOTICE or section.key == SUMMARY
         for number in range(section.height(WIDTH))

@@ -24,6 +24,7 @@ NOISE = {
 COMMENTS = b": keep-alive\n\n:\n\nid: 7\nretry: 10\n\n"
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("wire", WIRES)
 def test_any_random_cutting_gives_the_same_events(wire):
     for case in streams_of(wire):
@@ -35,6 +36,7 @@ def test_any_random_cutting_gives_the_same_events(wire):
             assert read(case, at_random(body, seed, pieces=2 + 3 * seed)) == whole, (str(case), seed)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", [case for case in own_cases() if case.status < 400], ids=str)
 def test_any_single_cut_of_a_small_body_gives_the_same_events(case):
     body = case.body
@@ -47,6 +49,7 @@ def test_any_single_cut_of_a_small_body_gives_the_same_events(case):
         assert read(case, chunks) == whole, len(chunks[0])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("wire", WIRES)
 def test_recorded_bodies_byte_by_byte_give_the_same_events(wire):
     for case in streams_of(wire):

@@ -51,6 +51,7 @@ def test_a_stream_over_the_cap_is_refused(kind):
     assert refused.value.kind is ErrorKind.TOO_LARGE
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ONE_LINE)
 def test_the_caps_are_sixteen_and_sixty_four_megabytes(kind):
     framer = kind()
@@ -61,6 +62,7 @@ def test_the_caps_are_sixteen_and_sixty_four_megabytes(kind):
         fed(kind(), start + b"x" * (16 * MB) + end, MB)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", SMALL)
 def test_a_million_tiny_events_are_all_seen(kind):
     opening = b"[" if kind is JsonArrayFramer else b""

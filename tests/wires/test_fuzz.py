@@ -64,6 +64,7 @@ def test_random_bytes_raise_nothing_of_another_class(wire, data):
     survives(wire, [b"{" + data, b"}\n", data], Quirks())
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("tags", ["auto", "always", "forced_open", "never"])
 @pytest.mark.parametrize("wire", WIRES)
 @given(seed=st.integers(0, 2**32))
@@ -92,6 +93,7 @@ def json_values() -> st.SearchStrategy:
     return st.recursive(plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=5))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("wire", WIRES)
 @given(values=st.lists(json_values(), max_size=6))
 def test_json_of_any_shape_raises_nothing_of_another_class(wire, values):
@@ -149,6 +151,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("wire", ["openai-chat", "ollama"])
 def test_eight_times_the_bytes_take_about_eight_times_as_long(wire, pattern):

@@ -91,5 +91,6 @@ def test_half_a_tag_at_the_end_is_text():
     assert split("<thi") == ("", "<thi")
 
 
+@pytest.mark.long
 def test_many_tags_cost_no_more_than_their_number():
     assert split("<think>a</think>b" * 200_000, mode="always") == ("a" * 200_000, "b" * 200_000)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,6 +12,7 @@ from tui.catalog.facts import ModelFacts
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock, picture_type
 from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
+from tui.domain.lazy_regex import lazy_regex
 from tui.settings.user_files import read_user_file, with_home
 
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
@@ -24,8 +24,8 @@ MOST_FILES = 50
 """Files that one folder or pattern may bring."""
 MOST_SEEN = 10 * MOST_FILES
 """Files that are looked at for them."""
-_PAGE = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
-_GLOB = re.compile(r"[*?\[]")
+_PAGE = lazy_regex(rb"/Type\s*/Page(?![a-zA-Z])")
+_GLOB = lazy_regex(r"[*?\[]")
 MOST_PATHS = 60
 SKIPPED = {".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 

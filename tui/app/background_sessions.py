@@ -47,7 +47,7 @@ class OpenedSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class BackgroundEvent:
     """Something that happened in a session in the background."""
 
     session: OpenSessionInfo
@@ -81,7 +81,7 @@ class BackgroundSessions:
         self._opened: dict[str, OpenedSession] = {}
         self._unread: dict[str, OpenSessionInfo] = {}
         self._lock = threading.Lock()
-        self.listener: Callable[[News], None] | None = None
+        self.listener: Callable[[BackgroundEvent], None] | None = None
         """Called on any thread."""
 
     def add(self, opened: OpenedSession) -> bool:
@@ -129,7 +129,7 @@ class BackgroundSessions:
 
     def changed(self, opened: OpenedSession) -> None:
         """Tell the listener that a session came or went."""
-        self._tell(News(session=self._info(opened, opened.session.glance())))
+        self._tell(BackgroundEvent(session=self._info(opened, opened.session.glance())))
 
     def rows(self) -> Sequence[OpenSessionInfo]:
         """The sessions in the background that work or were not seen since they ended, oldest first."""
@@ -211,11 +211,11 @@ class BackgroundSessions:
             ended = Activity.FAILED if isinstance(event, TurnFailed) else Activity.DONE
             self._unread[opened.id] = self._info(opened, view, ended)
         if isinstance(event, CONCERNS_USER):
-            self._tell(News(session=self._info(opened, view), event=event))
+            self._tell(BackgroundEvent(session=self._info(opened, view), event=event))
         elif isinstance(event, CHANGES_LIST):
-            self._tell(News(session=self._info(opened, view)))
+            self._tell(BackgroundEvent(session=self._info(opened, view)))
 
-    def _tell(self, news: News) -> None:
+    def _tell(self, news: BackgroundEvent) -> None:
         if self.listener is not None:
             self.listener(news)
 

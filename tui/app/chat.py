@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ from tui.app.recording_backend import on_the_wire
 from tui.bus import Subscription
 from tui.catalog.model_spec import parse_change, split_asked
 from tui.domain.blocks import Block, TextBlock
-from tui.domain.errors import PonderError, UsageError
+from tui.domain.errors import PonderError, ProviderError, UsageError
 from tui.domain.events import Stamped
 from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Origin
@@ -67,7 +69,12 @@ class ChatService:
     async def wire_preview(self, draft: str) -> Mapping[str, object]:
         """The next request as it is sent: method, URL, headers, body. Keys are masked."""
         preview = await self._current.call(self._current.session.previewer.preview_as_prompt(draft))
-        return on_the_wire(preview.target, preview.request, self._current.program.keys.redactor)
+        keys, target = self._current.program.keys, preview.target
+        if target.provider.cloud is not None:  # with a key it sends other headers than with a login
+            provider = replace(target.provider, base_url=target.provider.base_url_for(target.facts.wire))
+            with suppress(ProviderError):  # an unusable key is reported when it is sent
+                await asyncio.to_thread(keys.find, provider, recorded_only=True)
+        return on_the_wire(target, preview.request, keys)
 
     def last_exchange(self) -> ExchangeInfo | None:
         """The last request and its events, or None."""
@@ -77,7 +84,7 @@ class ChatService:
         from tui.app.format_events import format_events
 
         events = format_events(list(exchange.events))
-        request = on_the_wire(exchange.target, exchange.request, self._current.program.keys.redactor)
+        request = on_the_wire(exchange.target, exchange.request, self._current.program.keys)
         return ExchangeInfo(request=request, events=events, seconds=exchange.seconds)
 
     async def count_exactly(self) -> int | None:
@@ -105,7 +112,12 @@ class ChatService:
         if not self._current.private:
             state.add_prompt("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
         state.add_recent(str(self._current.spec))
+        title_wanted = is_title_wanted(self._current)
         await self._current.call(self._current.session.submit(blocks, after_step=after_step))
+        if title_wanted:
+            from tui.app.session_titles import begin_title  # rarely needed: titles are the first words by default
+
+            begin_title(self._current)
 
     async def answer_now(self, note: tuple[Block, ...]) -> None:
         """End the thinking and answer now; a waiting retry is sent now. Raises UsageError if nothing thinks."""
@@ -221,3 +233,11 @@ class ChatService:
 
     def _named(self, name: str) -> ModelSpec:
         return parse_change(name, self._current.spec, self._current.program.catalog)
+
+
+def is_title_wanted(current: OpenSession) -> bool:
+    """Whether a model is to write the title. Not with a spending limit: it would ask the user about a title."""
+    settings, view = current.layers.settings(), current.session.glance()
+    limits = (settings.budget.turn, settings.budget.session, settings.budget.day)
+    is_new = not view.turns and view.open_turn is None and not view.title
+    return settings.ui.titles == "model" and is_new and not current.private and not any(limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
 
@@ -18,6 +18,16 @@ from tui.domain.fast_dataclass import dataclass
 from tui.settings.user_files import may_exist
 
 LIBRARIES = ("textual", "httpx", "pydantic", "orjson")
+EXTRAS = {
+    "mcp": "mcp",
+    "acp": "agent-client-protocol",
+    "local": "xllamacpp",
+    "images": "pillow",
+    "aws": "botocore",
+    "google": "google-auth",
+    "azure": "azure-identity",
+}
+"""The package that each extra adds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +54,8 @@ class DoctorReport:
     python: str
     system: str
     libraries: Mapping[str, str]
+    extras: Mapping[str, str]
+    """The version of each extra's package; empty if it is not installed."""
     terminal: str
     is_terminal: bool
     config: FileReport
@@ -66,6 +78,7 @@ class DoctorReport:
         rows = [
             f"ponder {self.version}, Python {self.python}, {self.system}",
             *(f"{name} {version}" for name, version in self.libraries.items()),
+            *self._extras_rows(),
             f"terminal: {self.terminal}, {'a terminal' if self.is_terminal else 'not a terminal'}",
             f"config: {self.config.path} ({self.config.state})",
             f"sessions: {self.sessions.path} ({self.sessions.state})",
@@ -77,6 +90,21 @@ class DoctorReport:
             *(f"problem: {message} {advice}" for message, advice in self.problems),
         ]
         return "\n".join(f"- {row}" for row in rows)
+
+    def _extras_rows(self) -> Iterator[str]:
+        there = [f"{EXTRAS[name]} {version}" for name, version in self.extras.items() if version]
+        missing = ",".join(name for name, version in self.extras.items() if not version)
+        if there:
+            yield f"extras: {', '.join(there)}"
+        if missing:
+            yield f"extras that are not installed: pip install 'ponder-tui[{missing}]'"
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 async def sandbox_description() -> str:
@@ -101,6 +129,7 @@ async def doctor_report(
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
         libraries={name: metadata.version(name) for name in LIBRARIES},
+        extras={name: _version(package) for name, package in EXTRAS.items()},
         terminal=f"{environment.get('TERM', 'none')} {environment.get('COLORTERM', '')}".strip(),
         is_terminal=sys.stdout.isatty(),
         config=FileReport(path=str(paths.config_file), state="there" if may_exist(paths.config_file) else "none"),

@@ -8,18 +8,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tui.app.open_session import OpenSession, add_notice, with_level_chosen
+from tui.app.open_session import OpenSession, add_notice, with_level_chosen, with_model_chosen
 from tui.app.prompt_cache import CacheService, with_cost
 from tui.app.provider_availability import ProviderAvailability
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.model_spec import parse_asked, parse_spec
 from tui.catalog.prices import current_rates
-from tui.catalog.thinking_choice import LEVEL_WORDS
+from tui.catalog.spellings import spelling
+from tui.catalog.thinking_choice import LEVEL_WORDS, controls_of
 from tui.domain.errors import PonderError
 from tui.domain.format_numbers import count
 from tui.domain.listing import LevelInfo, ModelInfo
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
+from tui.settings.layers import Layers
 
 
 def fact_sheet(facts: ModelFacts) -> str:
@@ -126,11 +128,10 @@ def thinking_summary(facts: ModelFacts) -> str:
         return "server default"
     if not controls.thinks:
         return "does not think"
-    if controls.efforts:
-        return "effort" if controls.can_disable else "effort, always on"
-    if controls.budget is not None:
-        return "budget"
-    return "on or off" if controls.can_disable else "always on"
+    by = controls_of(controls, spelling(facts.spelling)).levels_by
+    if by == "toggle":
+        return "on or off" if controls.can_disable else "always on"
+    return "effort, always on" if by == "effort" and not controls.can_disable else by
 
 
 def level_rows(asked: Asked, in_force: ThinkingPlan, planned: Planned) -> list[LevelInfo]:
@@ -263,17 +264,21 @@ class ModelService:
             self._current.program.catalog, self._availability.reason, state.recent, favourites, self._current.spec
         )
 
-    def levels(self) -> Sequence[LevelInfo]:
-        """Rows for the level picker of the model in use."""
-        view = self._current.session.view()
-        weight = view.meter.effective if view.meter is not None else None
-        return level_rows(
-            self._current.asked, view.plan, lambda asked: self._planned_at(self._current.spec, asked, weight)
-        )
+    def providers_without_key(self) -> int:
+        """The number of providers that could be used with a key."""
+        return self._availability.without_key()
 
-    def level(self, asked: Asked) -> LevelInfo:
-        """The row for a level or budget of the model in use."""
-        return _level_row(asked, self._planned_at(self._current.spec, asked))
+    def levels(self, spec: ModelSpec | None = None) -> Sequence[LevelInfo]:
+        """Rows for the level picker of the model in use, or of another one as they are if it is chosen."""
+        view, now = self._current.session.view(), self._current.spec
+        weight = view.meter.effective if view.meter is not None else None
+        shown = replace(spec or now, asked=self._current.asked)
+        in_force = view.plan if spec is None else self._planned(shown, self._current.layers, weight)
+        return level_rows(self._current.asked, in_force, lambda asked: self._planned_at(shown, asked, weight))
+
+    def level(self, asked: Asked, spec: ModelSpec | None = None) -> LevelInfo:
+        """The row for a level or budget of the model in use, or of another one."""
+        return _level_row(asked, self._planned_at(spec or self._current.spec, asked))
 
     def cost_of_level(self, row: LevelInfo, *, brief: bool) -> str:
         """What choosing this level makes the next request write to the cache again; "" if nothing."""
@@ -300,16 +305,9 @@ class ModelService:
         spec = spec if spec.asked is not None else replace(spec, asked=self._current.spec.asked)
         return self._cache.cost_of_change(spec=spec, layers=layers, turn_id=turn_id)
 
-    def cost_of_turn(self, row: LevelInfo) -> float | None:
+    def cost_of_turn(self, row: LevelInfo, spec: ModelSpec | None = None) -> float | None:
         """The usual cost of a turn at this level; None if a price is unknown or the model costs nothing."""
-        return self._cache.usual_cost(self._current.session.view(), row.asked, row.label)
-
-    def plan_for(self, name: str) -> ThinkingPlan:
-        """The thinking plan another model or level would get."""
-        asked = parse_asked(name)
-        spec = replace(self._current.spec, asked=asked) if asked is not None else None
-        spec = spec or parse_spec(name, self._current.program.catalog)
-        return self._current.planned(spec) if spec.asked is None else self._planned_at(spec, spec.asked)
+        return self._cache.usual_cost(self._current.session.view(), row.asked, row.label, spec)
 
     def model_info(self, name: str = "") -> str:
         spec = parse_spec(name, self._current.program.catalog) if name else self._current.spec
@@ -331,5 +329,9 @@ class ModelService:
 
     def _planned_at(self, spec: ModelSpec, asked: Asked, context_tokens: int | None = None) -> ThinkingPlan:
         """The plan if this level were chosen."""
-        layers = with_level_chosen(self._current.layers)
-        return self._current.planned(replace(spec, asked=asked), layers, context_tokens=context_tokens)
+        return self._planned(replace(spec, asked=asked), with_level_chosen(self._current.layers), context_tokens)
+
+    def _planned(self, spec: ModelSpec, layers: Layers, context_tokens: int | None) -> ThinkingPlan:
+        """The plan if this model were chosen."""
+        facts = self._current.program.catalog.find(spec.provider, spec.model)
+        return self._current.planned(spec, with_model_chosen(layers, facts), context_tokens=context_tokens)

@@ -294,8 +294,7 @@ class OpenSession:
         level_said = spec.asked is not None and not of_profile and before.overriding_source()
         layers = with_level_chosen(before) if level_said else before
         spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
-        facts = self.program.catalog.find(spec.provider, spec.model)
-        layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
+        layers = with_model_chosen(layers, self.program.catalog.find(spec.provider, spec.model))
         settings = _engine_settings(self.program, layers, interactive=self._interactive)
         with self.changed_to(spec, layers):
             plan = await self.call(self.session.set_model(spec, settings, changed_values(before, layers)))
@@ -370,6 +369,11 @@ def add_notice(session: Session, sentence: str) -> None:
 def changed_values(before: Layers, after: Layers) -> Mapping[str, object]:
     """The settings whose value differs."""
     return {name: after.value(name) for name in keys() if after.value(name) != before.value(name)}
+
+
+def with_model_chosen(layers: Layers, facts: ModelFacts) -> Layers:
+    """The layers after a model was chosen: with the settings recommended for it."""
+    return layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
 
 
 def with_level_chosen(layers: Layers) -> Layers:

@@ -102,9 +102,9 @@ class StorageWithPrivate:
     async def turns(self, session: str) -> Sequence[Turn]:
         return await self._storage_of(session).turns(session)
 
-    async def rename(self, session: str, title: str) -> None:
+    async def rename(self, session: str, title: str, *, by_user: bool = True) -> None:
         if session not in self._private:
-            await self._stored.rename(session, title)
+            await self._stored.rename(session, title, by_user=by_user)
         elif not title.strip():
             raise UsageError("The title is empty.")
         else:

@@ -168,11 +168,11 @@ class CacheService:
         then = cache_state(_turns(view), self._next(view, spec), self.now())
         return self._sentence(self.kept(view) - _tokens(then), self._target(spec), view, brief=brief)
 
-    def usual_cost(self, view: SessionView, asked: Asked, label: str) -> float | None:
+    def usual_cost(self, view: SessionView, asked: Asked, label: str, spec: ModelSpec | None = None) -> float | None:
         """The cost of a turn of the usual length at a level; None if a price is unknown or the model costs nothing."""
         from tui.context.usual_turn import usual_turn  # loaded with the level picker
 
-        price = price_of(self._target(view.spec).facts)
+        price = price_of(self._target(spec or view.spec).facts)
         usage = usual_turn(view.turns, asked, label, self._input(view))
         details = cost_details(usage, price, self._when()) if price is not None else None
         return (details.dollars or None) if details is not None else None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LOCAL_WITHIN_S = 3.0
 """After this time no more model files are opened; the facts of those that were are kept for the next start."""
+NO_KEY = "no key"
 FIRST = ("anthropic", "openai", "google", "openrouter")
 """Providers always listed on the first screen."""
 
@@ -43,14 +44,18 @@ class ProviderAvailability:
         """Why it cannot run any."""
 
     def look_for_keys(self, *, stored: bool) -> None:
-        """Search the environment for keys; with ``stored`` also keyring and file (slow: call it in a thread)."""
+        """Search the environment for keys; with ``stored`` also for recorded ones (slow: call it in a thread).
+
+        Recorded keys are listed in the credentials file. The keyring is not searched for others: its library takes 7 MB
+        and 60 ms, and a request finds them.
+        """
         for provider in self._program.catalog.providers().values():
             if provider.auth is AuthStyle.NONE or provider.id == "demo":
                 continue
             at_hand = provider.key_command or any(self._program.environment.get(name) for name in provider.key_env)
             if not stored and not at_hand:
                 continue
-            self.look_for_key(provider)
+            self.look_for_key(provider, recorded_only=True)
 
     def look_for_saved_keys(self) -> None:
         """Look up only keys recorded as saved: this does not search the keyring for others."""
@@ -63,10 +68,10 @@ class ProviderAvailability:
             if row.provider in providers:
                 self.look_for_key(providers[row.provider])
 
-    def look_for_key(self, provider: ProviderFacts) -> None:
+    def look_for_key(self, provider: ProviderFacts, *, recorded_only: bool = False) -> None:
         """Look up the key of one provider (slow: call it in a thread)."""
         try:
-            source = self._program.keys.source(provider)
+            source = self._program.keys.source(provider, recorded_only=recorded_only)
         except PonderError as problem:
             self._problems[provider.id] = problem.message
             return
@@ -125,7 +130,7 @@ class ProviderAvailability:
             return "not running" if provider.local else self._no_local
         if provider.auth is AuthStyle.NONE or provider.key_optional:
             return ""
-        return f"no key: {self._set_key_command} {provider.id}"
+        return f"{NO_KEY}: {self._set_key_command} {provider.id}"
 
     def _no_login(self, provider: ProviderFacts) -> str:
         from tui.providers.clouds.failures import log_in_command
@@ -163,8 +168,8 @@ class ProviderAvailability:
         listed = self._program.catalog.models(provider)
         return next((facts.id for facts in listed if facts.lifecycle is not Lifecycle.RETIRED), "")
 
-    def rows(self) -> Sequence[ProviderInfo]:
-        """Rows for the first screen."""
+    def rows(self, *, every: bool = False) -> Sequence[ProviderInfo]:
+        """Rows for the first screen; with ``every``, also one for each provider without a key."""
         ready = {spec.provider: spec for spec in self.ready()}
         found: list[ProviderInfo] = []
         for provider in self._program.catalog.providers().values():
@@ -186,9 +191,28 @@ class ProviderAvailability:
                 detail = self._problems[provider.id]
                 if all(row.detail != detail for row in found):  # an unreadable file is listed once, not per provider
                     found.append(_row(provider, detail, None))
-            elif provider.id in FIRST:
-                found.append(_row(provider, f"no key: {self._set_key_command} {provider.id}", None))
+            elif provider.id in FIRST or (every and self._lacks_key(provider)):
+                found.append(_row(provider, f"{NO_KEY}: {self._set_key_command} {provider.id}", None))
         return sorted(found, key=lambda row: not row.ready)
+
+    def key_rows(self) -> Sequence[ProviderInfo]:
+        """A row for each provider that takes a key, those with one first."""
+        found: list[ProviderInfo] = []
+        for provider in self._program.catalog.providers().values():
+            source = self._sources.get(provider.id, "")
+            takes_one = provider.auth is not AuthStyle.NONE and (provider.cloud is None or bool(provider.key_env))
+            if source or (takes_one and provider.id != "demo" and not provider.local and not provider.starts_models):
+                state = self.reason(provider).partition(": /")[0] or "works without a key"
+                detail = f"{source.removeprefix('environment ')} found" if source else state
+                found.append(_row(provider, detail, None, ready=bool(source)))
+        return sorted(found, key=lambda row: not row.ready)
+
+    def _lacks_key(self, provider: ProviderFacts) -> bool:
+        return self.reason(provider).startswith(NO_KEY)
+
+    def without_key(self) -> int:
+        """The number of providers that could be used with a key."""
+        return sum(map(self._lacks_key, self._program.catalog.providers().values()))
 
     def others(self) -> dict[str, list[str]]:
         """Titles of providers not in ``rows``, by the reason they cannot be used ("" if they can)."""
@@ -222,7 +246,8 @@ class ProviderAvailability:
         return sum(len(models) for models in listing.rows.values())
 
 
-def _row(provider: ProviderFacts, detail: str, spec: ModelSpec | None) -> ProviderInfo:
+def _row(provider: ProviderFacts, detail: str, spec: ModelSpec | None, *, ready: bool | None = None) -> ProviderInfo:
     from tui.domain.listing import ProviderInfo
 
-    return ProviderInfo(provider=provider.id, title=provider.title, ready=spec is not None, detail=detail, spec=spec)
+    ready = spec is not None if ready is None else ready
+    return ProviderInfo(provider=provider.id, title=provider.title, ready=ready, detail=detail, spec=spec)

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from tui.catalog.catalog import effective_quirks
-from tui.catalog.facts import Target
+from tui.catalog.facts import AuthStyle, Target
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.request import ChatRequest
@@ -20,14 +20,14 @@ from tui.providers.http.deadlines import RequestLimits
 
 if TYPE_CHECKING:
     from tui.providers.backend import ProviderBackend
-    from tui.providers.redaction import Redactor
+    from tui.providers.keys import Keys
 
 MOST_EVENTS = 2_000
 """Events recorded of one answer; the earliest are dropped first."""
-LONGEST = 1_000
-"""Characters kept of one event: more than the inspector shows of one."""
+LONGEST = 400
+"""Characters kept of one event: as many as the inspector shows of one."""
 FEW = 64
-"""Events in a batch of which one may be long: a batch comes from one read of the socket."""
+"""Events in a batch of which any may be long: a batch comes from one read of the socket."""
 
 
 @dataclass(slots=True)
@@ -48,8 +48,8 @@ class RecordedExchange:
         return kept[-MOST_EVENTS:]
 
     def record(self, batch: Sequence[StreamEvent]) -> None:
-        """Record a batch. The events of a large batch are counted, not inspected: this runs for every batch."""
-        if len(batch) <= FEW:
+        """Record a batch. Not all events of a large batch are inspected: this runs for every batch."""
+        if len(batch) <= FEW or _shortened(batch[0]) is not batch[0] or _shortened(batch[-1]) is not batch[-1]:
             batch = tuple(map(_shortened, batch))
         self._batches.append((time.monotonic() - self.began, batch))
         self._kept += len(batch)
@@ -130,8 +130,8 @@ class RecordingBackend:
             await self._opened.aclose()
 
 
-def on_the_wire(target: Target, request: ChatRequest, redactor: Redactor | None = None) -> Mapping[str, object]:
-    """A request as it is sent, with key and other secrets masked."""
+def on_the_wire(target: Target, request: ChatRequest, keys: Keys | None = None) -> Mapping[str, object]:
+    """A request as it is sent, with key and other secrets masked; without ``keys`` as a key would be sent."""
     from tui.providers.http.request import http_request, public_headers
     from tui.providers.redacted_request import shown_request
     from tui.wires.wire import wire_named
@@ -139,11 +139,13 @@ def on_the_wire(target: Target, request: ChatRequest, redactor: Redactor | None 
     encoded = wire_named(target.facts.wire).encode(request, effective_quirks(target.provider, target.facts))
     provider = replace(target.provider, base_url=target.provider.base_url_for(target.facts.wire))
     sent = http_request(provider, encoded, None)
+    if keys is not None and provider.cloud is not None and not keys.has_key(provider):
+        provider = replace(provider, auth=AuthStyle.BEARER)  # a login
     return shown_request(
         provider,
         method=sent.method,
         url=sent.url,
         headers=public_headers(provider, encoded),
         body=encoded.body,
-        redactor=redactor,
+        redactor=None if keys is None else keys.redactor,
     )

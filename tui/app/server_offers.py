@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -115,8 +116,9 @@ class ServerOffers:
                 if found and name.lower() in server.lower()
             ]
         rows = [ResourceRow(resource.uri, resource.title) for resource in _plain(offered.get(name, ()), typed)]
+        ends = time.monotonic() + COMPLETE_WITHIN_S
         for template in offered.get(name, ()):
-            if template.is_template:
+            if template.is_template and len(rows) < MOST_ROWS and time.monotonic() < ends:
                 rows += self._of_template(self._servers, template, typed)
         return [replace(row, word=f"{name}:{row.word}") for row in rows[:MOST_ROWS]]
 

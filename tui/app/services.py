@@ -26,7 +26,7 @@ from tui.catalog.facts import ModelFacts
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
 from tui.domain.errors import UsageError
-from tui.domain.listing import KeyCheck, ServerInfo, ToolInfo, ToolTokens
+from tui.domain.listing import KeyCheck, ProviderInfo, ServerInfo, ToolInfo, ToolTokens
 from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Part
@@ -56,7 +56,14 @@ class KeyService:
     def __init__(self, current: OpenSession, availability: ProviderAvailability) -> None:
         self._current = current
         self._availability = availability
-        self.availability = availability.rows
+
+    def availability(self) -> Sequence[ProviderInfo]:
+        """All providers with a key, a server or a problem, and those without a key."""
+        return self._availability.rows(every=True)
+
+    def providers(self) -> Sequence[ProviderInfo]:
+        """All providers that take a key, and the state of their keys."""
+        return self._availability.key_rows()
 
     async def check_key(self, provider: str, key: str) -> KeyCheck:
         """Check the format of a key, then try it by listing the provider's models."""
@@ -101,6 +108,11 @@ class ToolService:
         self._current = current
         self._cache = cache
         self._web_search = WebSearchTool(current, settings, cache)
+
+    @property
+    def folder(self) -> str:
+        """The working folder."""
+        return str(self._current.program.options.folder)
 
     def tools(self) -> Sequence[ToolInfo]:
         """All tools with their token counts."""
@@ -292,7 +304,7 @@ class AppServices:
 
     async def spending(self, days: str = "") -> str:
         """What was spent in the last days, as markdown; ``days`` is a number or empty."""
-        from tui.app.spending_report import DAYS, By, SpendingReport, first_moment, report_text, spending_report
+        from tui.app.spending_report import DAYS, By, SpendingReport, first_moment, report_markdown, spending_report
 
         number = int(days) if days.isascii() and days.isdigit() else 0 if days else DAYS
         if not 0 < number <= MOST_DAYS:
@@ -304,8 +316,7 @@ class AppServices:
             return spending_report(requests, program.catalog, by=by, days=number, now=now)
 
         plain = program.layers.value("ui.plain") is True
-        text = await asyncio.to_thread(report_text, make, None, blocks=not plain)
-        return f"```\n{text}\n```"
+        return await asyncio.to_thread(report_markdown, make, blocks=not plain)
 
     async def doctor(self) -> str:
         """The report of ``ponder doctor``, as markdown."""

@@ -132,7 +132,9 @@ class Storage(Protocol):
         """All turns of a session."""
         ...
 
-    async def rename(self, session: str, title: str) -> None: ...
+    async def rename(self, session: str, title: str, *, by_user: bool = True) -> None:
+        """Set the title; one that a model wrote does not replace the user's."""
+        ...
 
     async def pin(self, session: str, *, pinned: bool) -> None: ...
 
@@ -291,8 +293,8 @@ class InMemorySessions:
     async def turns(self, session: str) -> Sequence[Turn]:
         return (await self.load(session)).turns
 
-    async def rename(self, session: str, title: str) -> None:
-        if session in self._sessions:
+    async def rename(self, session: str, title: str, *, by_user: bool = True) -> None:
+        if session in self._sessions and (by_user or not self._sessions[session].title):
             self._sessions[session].title = title
 
     async def pin(self, session: str, *, pinned: bool) -> None:

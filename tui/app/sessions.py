@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tui.app.background_sessions import News, activity_of, next_to_see
+from tui.app.background_sessions import BackgroundEvent, activity_of, next_to_see
 from tui.app.open_session import OpenSession
 from tui.domain.listing import Activity, OpenSessionInfo
 from tui.engine.state import title_of
@@ -43,7 +43,7 @@ class SessionsService:
         """The other session that needs the user most; None if none works or is unread."""
         return next_to_see(self.open_sessions(), self._current.session_id)
 
-    def listen(self, listener: Callable[[News], None] | None) -> None:
+    def listen(self, listener: Callable[[BackgroundEvent], None] | None) -> None:
         """Tell this listener, on any thread, what happens in sessions that are not on the screen."""
         self._current.background.listener = listener
 

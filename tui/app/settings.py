@@ -73,10 +73,10 @@ class SettingsService:
         await self._current.apply(layers, {name: value})
         if remembered is not None:
             remembered.save(name, value)
-        message = f"{name} = {_shown(value)}"
+        message = _titled(name, value)
         if in_force.layer is not Layer.CONFIG:  # a --set value ends with this run
-            return f"{message} — saved"
-        return f"{message} — for this session; {in_force.source} sets {_shown(in_force.value)} at the next start"
+            return f"{message} · saved"
+        return f"{message} · for this session; {in_force.source} sets {_shown(in_force.value)} at the next start"
 
     async def set_saved(self, key: str, *, saved: bool) -> str:
         """Save the current value, or keep it for this session only."""
@@ -90,7 +90,7 @@ class SettingsService:
         await self._current.apply(layers, {name: value})
         if self._current.program.remembered is not None:
             self._current.program.remembered.forget(name)
-        return f"{name} = {_shown(value)} — for this session only"
+        return f"{_titled(name, value)} · for this session only"
 
     async def _not_sent_warnings(self, name: str) -> list[str]:
         """Warnings if the setting is not sent to the model in use."""
@@ -208,6 +208,13 @@ class SettingsService:
 def _with_plan(message: str, name: str, plan: ThinkingPlan) -> str:
     """Add the plan's summary if the setting affects thinking."""
     return f"{message} — {plan.summary}" if name in PLAN_KEYS and name.startswith("reasoning.") else message
+
+
+def _titled(name: str, value: object) -> str:
+    """``Theme: dawn``, as the sheet of settings names it."""
+    from tui.settings.titles import TITLES
+
+    return f"{TITLES[name]}: {('off', 'on')[value] if isinstance(value, bool) else _shown(value)}"
 
 
 def _shown(value: object) -> str:

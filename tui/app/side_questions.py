@@ -27,7 +27,7 @@ EXAMPLE = "For example: `/ask low,high Why is the sky dark?`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Several:
+class SharedQuestion:
     """One question to several models."""
 
     question: str
@@ -48,7 +48,7 @@ class SideQuestions:
         [side] = await self._ask(question, ())
         return side
 
-    def several(self, argument: str) -> Several:
+    def several(self, argument: str) -> SharedQuestion:
         """Parse ``[blind] NAME,NAME QUESTION``. A name may be a level of the current model. Raises UsageError."""
         words = argument.split()
         is_blind = bool(words) and words[0].lower() == BLIND
@@ -62,11 +62,11 @@ class SideQuestions:
         if not words:
             raise UsageError("The question is missing.", advice=EXAMPLE)
         specs = tuple(parse_change(name, self._current.spec, self._current.program.catalog) for name in listed)
-        return Several(question=" ".join(words), specs=specs, is_blind=is_blind)
+        return SharedQuestion(question=" ".join(words), specs=specs, is_blind=is_blind)
 
-    async def ask_several(self, several: Several) -> Sequence[SideTurn]:
+    async def ask_several(self, several: SharedQuestion) -> Sequence[SideTurn]:
         """Send the question to all models; blind answers are returned in random order."""
-        answerers = [(spec, self._settings(spec)) for spec in several.specs]
+        answerers = [(spec, settings_for(self._current, spec)) for spec in several.specs]
         sides = list(await self._ask(several.question, answerers))
         if not self._current.private:
             self._current.program.user_state.add_prompt(several.question)
@@ -115,10 +115,10 @@ class SideQuestions:
         self._sessions.update({side.id: session for side in sides})
         return sides
 
-    def _settings(self, spec: ModelSpec) -> EngineSettings:
-        """The settings that the session would have with this model and level."""
-        current = self._current
-        layers = current.layers if spec.asked == current.spec.asked else with_level_chosen(current.layers)
-        facts = current.program.catalog.find(spec.provider, spec.model)
-        layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
-        return engine_settings(layers, current.program.catalog, project=current.program.project_text)
+
+def settings_for(current: OpenSession, spec: ModelSpec) -> EngineSettings:
+    """The settings that the session would have with this model and level."""
+    layers = current.layers if spec.asked == current.spec.asked else with_level_chosen(current.layers)
+    facts = current.program.catalog.find(spec.provider, spec.model)
+    layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
+    return engine_settings(layers, current.program.catalog, project=current.program.project_text)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from math import fsum
 from typing import Literal
@@ -15,7 +16,7 @@ from tui.catalog.web_search import SearchWay, search_way
 from tui.domain.cost import Cost, SpentRequest, money
 from tui.domain.errors import PonderError
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.format_numbers import count
+from tui.domain.format_numbers import count, tokens
 from tui.domain.printable import one_line
 from tui.domain.usage import Usage
 
@@ -23,6 +24,9 @@ By = Literal["day", "model", "session"]
 DAYS = 30
 """Days shown if no number is given."""
 BAR_COLUMNS = 20
+LINE_COLUMNS = 10
+MARKS = re.compile(r"[\\`*_~|<>\[\]$]")
+"""Characters of names that markdown would read as marks."""
 EIGHTHS = " ▏▎▍▌▋▊▉"
 WIDEST_LABEL = 34
 MILLION = 1_000_000
@@ -36,6 +40,12 @@ class SpendingRow:
     """A date in ISO form, ``provider/model`` or a session's id."""
     label: str
     requests: int
+    input: int | None
+    """Input tokens as far as they were reported; None if no request has them."""
+    output: int | None
+    """Output tokens without thinking."""
+    thought: int | None
+    """Thinking tokens."""
     cost: Cost
     thinking: Cost
     """The part of the cost that was for thinking, from recorded token counts."""
@@ -172,10 +182,16 @@ def _saved(usage: Usage | None, price: Price | None, when: datetime) -> float | 
 
 
 def _row(key: str, label: str, group: Sequence[_Priced]) -> SpendingRow:
+    usages = [one.request.usage for one in group if one.request.usage is not None]
     return SpendingRow(
         key=key,
         label=label,
         requests=len(group),
+        input=_whole(usage.input for usage in usages),
+        output=_whole(
+            None if usage.output is None else max(0, usage.output - (usage.thinking or 0)) for usage in usages
+        ),
+        thought=_whole(usage.thinking for usage in usages),
         cost=Cost(dollars=_sum(one.cost for one in group), unknown=sum(not one.final for one in group)),
         thinking=_cost(one.thinking for one in group),
         searches=_cost(one.searches for one in group),
@@ -191,6 +207,11 @@ def _cost(amounts: Iterable[float | None]) -> Cost:
 def _sum(amounts: Iterable[float | None]) -> float | None:
     known = [amount for amount in amounts if amount is not None]
     return fsum(known) if known else None
+
+
+def _whole(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _key(request: SpentRequest, by: By) -> str:
@@ -270,6 +291,40 @@ def _bar(amount: float, most: float, *, blocks: bool) -> str:
         return "#" * max(1, round(columns))
     whole, part = divmod(max(1, round(columns * 8)), 8)
     return ("█" * whole + EIGHTHS[part]).rstrip()
+
+
+def report_markdown(make: Callable[[By], SpendingReport], *, blocks: bool = True) -> str:
+    """The sums as a sentence, and tables by day and by model; days have bars."""
+    days = make("day")
+    if not days.rows:
+        return f"Nothing was spent since {days.since.isoformat()}."
+    total, *rest = [" ".join(line.split()).removeprefix("total ") for line in summary_lines(days)]
+    parts = [" · ".join([f"**{total}** since {days.since.isoformat()}", *rest])]
+    for report in (days, make("model")):
+        parts += ["", f"## By {report.by}", "", *_table(report, blocks=blocks)]
+    return "\n".join(parts)
+
+
+def _table(report: SpendingReport, *, blocks: bool) -> Iterator[str]:
+    """A row for each day or model."""
+    has_bars = report.by == "day" and any(row.cost.dollars for row in report.rows)
+    most = max((row.cost.dollars or 0.0) for row in report.rows)
+    head = [report.by.capitalize(), "Requests", "In", "Out", "Thinking", "Cost", *([" "] if has_bars else [])]
+    yield f"| {' | '.join(head)} |"
+    yield f"| --- |{' ---: |' * 5}{' --- |' if has_bars else ''}"
+    for row in report.rows:
+        counts = ["–" if number is None else tokens(number) for number in (row.input, row.output, row.thought)]
+        bar = [_line(row.cost.dollars or 0.0, most, blocks=blocks)] if has_bars else []
+        cells = [MARKS.sub(r"\\\g<0>", row.label), f"{row.requests:,}", *counts, row.cost.amount or "–", *bar]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _line(amount: float, most: float, *, blocks: bool) -> str:
+    """A bar as a line: blocks of rows that touch would be one shape."""
+    if amount <= 0 or most <= 0:
+        return ""
+    halves = max(1, round(amount / most * LINE_COLUMNS * 2))
+    return "━" * (halves // 2) + "╸" * (halves % 2) if blocks else "#" * ((halves + 1) // 2)
 
 
 def summary_lines(report: SpendingReport) -> list[str]:

@@ -55,7 +55,11 @@ class SqliteSessions:
     async def preview(self, session: str) -> str:
         return await self._library.preview(session)
 
-    async def rename(self, session: str, title: str) -> None:
+    async def rename(self, session: str, title: str, *, by_user: bool = True) -> None:
+        if not by_user:
+            if given := await self._library.set_written_title(session, title):
+                self._on_title(session, given)
+            return
         if not title.strip():
             raise UsageError("The title is empty.")
         await self._open_sessions.create(NewSession(id=session))  # a session without a prompt has no row yet

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.context.calibration import Calibration
+from tui.domain.lazy_regex import lazy_regex
 from tui.settings.user_files import read_user_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MOST_DRAFTS = 20
 LONGEST_DRAFT = 200_000
 DRAFT_AFTER_S = 5.0
 """A draft is written at most this long after a key press."""
-_TYPED_KEY = re.compile(r"\s*/key\s+(?:\S+\s+\S|\S{25})")
+_TYPED_KEY = lazy_regex(r"\s*/key\s+(?:\S+\s+\S|\S{25})")
 """A key typed into the command instead of the dialog: it is refused, and must not be kept either."""
 
 

@@ -8,7 +8,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FrameType
 
@@ -19,12 +19,14 @@ from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Storage, StoredSession, open_storage
 from tui.bootstrap.program import build_program
 from tui.domain.blocks import Block
+from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
 from tui.headless.run import HeadlessOptions, OutputFormat, ending_signals, piped_text, run_headless
 from tui.providers.log_file import open_log
 
 NOT_SAVED = 1
 """The exit code of an answer that could not be saved."""
+LONGEST_REASON = 400
 SWITCH_S = 0.001
 """Interval for switching threads, so that output is written promptly; Python's default is 5 ms."""
 
@@ -50,6 +52,8 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
     try:
         program.engine.start()
         program.engine.call(program.toolbox.ready()).result()
+        if sys.stderr is not None:
+            sys.stderr.writelines(f"ponder: {line}\n" for line in _unusable_servers(program))
         current = OpenSession(program, _with_private(storage) if options.no_save else storage, interactive=False)
         stored = _stored(storage, args)
         current.start(spec, stored, private=options.no_save)
@@ -67,6 +71,16 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
     finally:
         asyncio.run(storage.aclose())
         program.close()
+
+
+def _unusable_servers(program: Program) -> Iterator[str]:
+    """Why MCP servers that are configured and switched on do not answer."""
+    for server in program.toolbox.servers():
+        from tui.tools.mcp.server import OFF, READY, WAITING  # loaded, because there is a server
+
+        if server.state not in (OFF, READY, WAITING):
+            why = ", ".join(filter(None, (server.state, server.detail)))
+            yield one_line(f"The MCP server {server.name} is not used: {why}".replace("`", ""), LONGEST_REASON)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -40,7 +40,8 @@ def opened(
     current = OpenSession(program, storage, interactive=True)
     try:
         shutdown.leave_if_signalled()
-        stored = asyncio.run(_find_stored(program, storage, resume, latest=latest))
+        continues = resume is not None or latest
+        stored = asyncio.run(_find_stored(program, storage, resume, latest=latest)) if continues else None
         spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
         _learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
         current.chosen_by_default = spec == DEMO and not named_model(program)

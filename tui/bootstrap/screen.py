@@ -54,6 +54,7 @@ def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume
                 code, failure = _run(program, question, (shutdown, redirect), resume, latest=latest)
         finally:
             question.give_up()
+            shutdown.gives_back()
             shutdown.finish()
     if failure is not None:
         message = f"ponder stopped: {type(failure).__name__}. Details are in {redirect.log_file}"
@@ -115,6 +116,9 @@ def _run(
 def _app(program: Program, services: AppServices, question: BackgroundQuestion) -> PonderApp:
     from tui.commands.builtin import registry
     from tui.commands.keymap import read_keymap
+    from tui.ui.terminal.without_palette import load_textual
+
+    load_textual()
     from tui.ui.app import PonderApp
     from tui.ui.theme.current_theme import CurrentTheme
 

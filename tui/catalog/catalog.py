@@ -5,7 +5,6 @@ Files are read on first use, and of the packaged files only those that can conta
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
@@ -33,12 +32,13 @@ from tui.catalog.provider_rows import (
     user_provider,
 )
 from tui.catalog.spellings import spelling_names
-from tui.catalog.toml_values import Table, check_table, is_table, nearest, read_toml
+from tui.catalog.toml_values import Table, check_table, is_table, nearest, packaged_table, read_toml
 from tui.domain.errors import ConfigError, PonderError, UnknownModel
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import WireName
 
-_PLACES = re.compile(r"^(?:[a-z]+\.)+(?=[a-z])")
+_PLACES = lazy_regex(r"^(?:[a-z]+\.)+(?=[a-z])")
 """The prefix of a name at Bedrock: a region and a vendor, each followed by a dot."""
 
 
@@ -65,7 +65,7 @@ def _vocabularies() -> dict[int, str]:
 
 
 def _table(name: str) -> dict[str, list[Any]]:
-    table = read_toml(Path(__file__).with_name("tokenizers.toml"))[name]
+    table = packaged_table("tokenizers.toml")[name]
     assert isinstance(table, dict)
     return table
 

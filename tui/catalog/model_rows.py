@@ -35,7 +35,7 @@ from tui.catalog.toml_values import (
     is_texts,
     nearest,
     one_of,
-    read_toml,
+    packaged_table,
 )
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
@@ -182,7 +182,7 @@ def _starts(model: str, prefixes: object) -> bool:
 @lru_cache(maxsize=64)
 def model_file(name: str) -> ModelFile:
     """Return a packaged file. It is read once."""
-    data = read_toml(MODELS / f"{name}.toml")
+    data = packaged_table(f"models/{name}.toml")
     defaults = cast(Table, data.get("defaults", {}))
     raw = cast(Mapping[str, Table], data["models"])
     file = f"models/{name}.toml"

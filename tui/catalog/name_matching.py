@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from tui.domain.lazy_regex import lazy_regex
+
 _BOUNDARY = "-/:@"
-_NEXT_VERSION = re.compile(r"-\d{1,2}(?=$|[-/:@])")
-_SIZE = re.compile(r"-\d+(-\d+)?[bm](?=$|[-/:@])")
-_EDITION = re.compile(r"(-(latest|preview|exp|experimental|\d{3,8}|\d{4}-\d\d-\d\d|\d\d-\d\d|\d\d-\d{4}))+|@\d{8}")
+_NEXT_VERSION = lazy_regex(r"-\d{1,2}(?=$|[-/:@])")
+_SIZE = lazy_regex(r"-\d+(-\d+)?[bm](?=$|[-/:@])")
+_EDITION = lazy_regex(r"(-(latest|preview|exp|experimental|\d{3,8}|\d{4}-\d\d-\d\d|\d\d-\d\d|\d\d-\d{4}))+|@\d{8}")
 
 
 def normalized_name(name: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.usage import Usage
 
 if TYPE_CHECKING:
@@ -78,11 +79,6 @@ class Price:
         """Return the dates after ``when`` on which the rates change."""
         today = when.astimezone(UTC).date()
         return tuple(sorted(period.start for period in self.periods if period.start and period.start > today))
-
-    def dollars_per_million(self, kind: str, when: datetime) -> float | None:
-        """Return the rate of a kind of token for a short request; None if it has none of its own."""
-        rate = self.at(when).get(kind)
-        return None if rate is None else rate.base
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +194,7 @@ def table_age_days(today: date) -> int:
 
 
 _FILE = Path(__file__).with_name("prices.jsonl")
-_COMPACT_DATE = re.compile(r"-(20\d\d)(\d\d)(\d\d)$")
+_COMPACT_DATE = lazy_regex(r"-(20\d\d)(\d\d)(\d\d)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -26,12 +25,12 @@ from tui.catalog.toml_values import (
     is_texts_table,
     nearest,
     one_of,
-    read_toml,
+    packaged_table,
 )
 from tui.domain.errors import ConfigError
 from tui.domain.messages import WireName
 
-_PACKAGED = Path(__file__).parent / "providers.toml"
+_PACKAGED = "providers.toml"
 PROVIDER_KEYS: Mapping[str, Check] = {
     "title": is_text,
     "wire": one_of(tuple(WireName)),
@@ -91,8 +90,8 @@ Completions server that returns thinking in a field accepts it in the same field
 @lru_cache(maxsize=1)
 def packaged_provider_rows() -> Mapping[str, Table]:
     """Return the packaged tables, checked."""
-    rows = read_toml(_PACKAGED)
-    return {name: check_table(row, PROVIDER_KEYS, where=name, file=_PACKAGED.name) for name, row in rows.items()}
+    rows = packaged_table(_PACKAGED)
+    return {name: check_table(row, PROVIDER_KEYS, where=name, file=_PACKAGED) for name, row in rows.items()}
 
 
 def cloud_providers() -> tuple[str, ...]:

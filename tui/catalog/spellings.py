@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import cast
 
-from tui.catalog.toml_values import Table, read_toml
+from tui.catalog.toml_values import Table, packaged_table
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
 
@@ -48,7 +47,7 @@ class Spelling:
 
 @lru_cache(maxsize=1)
 def _tables() -> Mapping[str, Table]:
-    return cast(Mapping[str, Table], read_toml(Path(__file__).parent / "spellings.toml"))
+    return cast(Mapping[str, Table], packaged_table("spellings.toml"))
 
 
 def spelling_names() -> tuple[str, ...]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cache
-from pathlib import Path
 from typing import cast
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.catalog.name_matching import best_match
 from tui.catalog.provider_rows import effective_quirks
-from tui.catalog.toml_values import read_toml
+from tui.catalog.toml_values import packaged_table
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 from tui.domain.request import ServerTool
@@ -84,7 +83,7 @@ def _packaged(provider: str, model: str) -> str:
 
 @cache
 def _file() -> Mapping[str, Mapping[str, Mapping[str, object]]]:
-    return cast("dict[str, dict[str, dict[str, object]]]", read_toml(Path(__file__).with_name("web_search.toml")))
+    return cast("dict[str, dict[str, dict[str, object]]]", packaged_table("web_search.toml"))
 
 
 @cache

@@ -62,14 +62,14 @@ _PARTS_OF_SERVERS = "#/properties/mcp/properties/servers/additionalProperties/$d
 
 def _schema() -> str:
     from tui.tools.mcp.configuration import ServerConfig
-    from tui.tools.permissions.rules import Verdict
+    from tui.tools.permissions.rules import RuleEffect
 
     texts = {"type": "array", "items": {"type": "string"}}
     tables = {
         "providers": _rows(json_schema(PROVIDER_KEYS)),
         "models": _rows(json_schema(ROW_KEYS)),
         "mcp": _table({"servers": _rows(ServerConfig.model_json_schema(ref_template=_PARTS_OF_SERVERS))}),
-        "permissions": _table(dict.fromkeys((*Verdict, "environment"), texts)),
+        "permissions": _table(dict.fromkeys((*RuleEffect, "environment"), texts)),
     }
     return json.dumps(config_schema(tables), indent=2) + "\n"
 

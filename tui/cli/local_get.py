@@ -32,7 +32,7 @@ ASKED_ABOVE = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class DownloadOrder:
     """The files to download, and where they go."""
 
     repository: str
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, library: ModelLibrary, paths: Paths) -> int:
         _print_known()
         return 0
     name, licence = _named(args.model)
-    order: Order | None = None
+    order: DownloadOrder | None = None
     try:
         order = asyncio.run(_look_up(name, paths.models / name.repository, text_only=args.text_only))
         missing = order.missing
@@ -100,7 +100,7 @@ def _named(word: str) -> tuple[HubName, str]:
     )
 
 
-def _same_files(library: ModelLibrary, order: Order) -> LocalModel | None:
+def _same_files(library: ModelLibrary, order: DownloadOrder) -> LocalModel | None:
     """A model of another program with the same checksums, by which Ollama and Hugging Face name files."""
     wanted = {file.sha256 for file in order.files}
     for model in library.models():
@@ -119,7 +119,7 @@ def _print_known() -> None:
     print("Download one: `ponder local get NAME`. Any other GGUF file is hf:OWNER/REPO[:FILE].", file=sys.stderr)
 
 
-async def _look_up(name: HubName, folder: Path, *, text_only: bool) -> Order:
+async def _look_up(name: HubName, folder: Path, *, text_only: bool) -> DownloadOrder:
     transport = Transport(environ=os.environ)
     try:
         listed = await Hub(transport, os.environ).files(name.repository)
@@ -127,10 +127,10 @@ async def _look_up(name: HubName, folder: Path, *, text_only: bool) -> Order:
         await transport.aclose()
     files = chosen_files(name, listed)
     projector = None if text_only else projector_for(listed)
-    return Order(repository=name.repository, files=(*files, *([projector] if projector else [])), folder=folder)
+    return DownloadOrder(repository=name.repository, files=(*files, *([projector] if projector else [])), folder=folder)
 
 
-async def _download(order: Order) -> None:
+async def _download(order: DownloadOrder) -> None:
     transport = Transport(environ=os.environ)
     try:
         hub = Hub(transport, os.environ)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
@@ -54,7 +53,7 @@ def read_keymap(registry: Registry, text: str, file: str = "keys.toml") -> Keyma
     defaults = default_keymap(registry)
     try:
         document = parse_user_toml(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # it is not TOML
         return Keymap(keys=defaults.keys, problems=(ConfigError(f"`{file}`: {error}.", file=file),))
     keys = dict(defaults.keys)
     problems: list[ConfigError] = []

@@ -6,9 +6,8 @@ made from the registry.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -225,17 +224,13 @@ def by_need(commands: Iterable[Command], *, busy: bool = False) -> list[Command]
     return sorted(commands, key=lambda command: (command.while_busy and not busy, command.group is not Group.MODEL))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class Registry:
     """All commands, by id and by slash word."""
 
-    commands: tuple[Command, ...]
-    _by_slash: Mapping[str, Command] = dataclasses.field(init=False, repr=False)
-    _by_id: Mapping[str, Command] = dataclasses.field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_slash", {command.slash: command for command in self.commands if command.slash})
-        object.__setattr__(self, "_by_id", {command.id: command for command in self.commands})
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self.commands = tuple(commands)
+        self._by_slash = {command.slash: command for command in self.commands if command.slash}
+        self._by_id = {command.id: command for command in self.commands}
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self.commands)

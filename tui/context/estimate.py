@@ -209,14 +209,14 @@ def family_named(name: str) -> Family:
 PART = 32 * 1024
 """Characters that are counted in one step."""
 
-_WORDS = re.compile(r"[A-Za-z]+")
-_LONG_TAILS = re.compile(r"[A-Za-z]{6}([A-Za-z]+)")
-_HUMPS = re.compile(r"[a-z](?=[A-Z])")
-_CAPITALS = re.compile(r"[A-Z]{4,}")
-_DIGITS = re.compile(r"[0-9]{1,3}")
-_INDENTS = re.compile(r"\n[ \t]+")
-_GAPS = re.compile(r"(?<![\n \t])[ \t]{2,}")
-_MARKS = re.compile(r"[^\w\s]+")
+_WORDS = lazy_regex(r"[A-Za-z]+")
+_LONG_TAILS = lazy_regex(r"[A-Za-z]{6}([A-Za-z]+)")
+_HUMPS = lazy_regex(r"[a-z](?=[A-Z])")
+_CAPITALS = lazy_regex(r"[A-Z]{4,}")
+_DIGITS = lazy_regex(r"[0-9]{1,3}")
+_INDENTS = lazy_regex(r"\n[ \t]+")
+_GAPS = lazy_regex(r"(?<![\n \t])[ \t]{2,}")
+_MARKS = lazy_regex(r"[^\w\s]+")
 _UNDERSCORES = lazy_regex(r"_+")
 _NOT_ASCII = lazy_regex(r"[^\x00-\x7f]+")
 _HAN = lazy_regex(r"[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff]+")

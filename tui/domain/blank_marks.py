@@ -20,7 +20,8 @@ WRAP_SIGN = "↪"
 
 _OTHER_BLANKS = lazy_regex("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")
 _LOOKS_LIKE_A_MARK = lazy_regex(f"[{BLANK}⟨⟩{WRAP_SIGN}]")
-_RUNS = lazy_regex(r"(?<=\S)(?:  +| (?=\n|\Z))|^  +$", re.MULTILINE)
+_RUNS = lazy_regex(r"(?<=\S)(?: +(?=\n|\Z)|(?<!^[-+])  +)|^  +$", re.MULTILINE)
+"""All but indents, also those after the sign of a diff: they hide nothing."""
 _INDENT = lazy_regex(rf"^([-+]?)( {{{WIDEST_INDENT},}})", re.MULTILINE)
 
 

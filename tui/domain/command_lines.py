@@ -9,7 +9,7 @@ from tui.domain.lazy_regex import lazy_regex
 from tui.domain.printable import printable
 
 _COMMAND = lazy_regex(r"!(?![!\[\s`])(.+)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FENCE = lazy_regex(r" {0,3}(`{3,}|~{3,})(.*)")
 _TERMINAL_SEQUENCES = lazy_regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]")
 
 

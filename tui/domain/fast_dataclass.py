@@ -122,7 +122,10 @@ def _described(
     """Return a standard dataclass with the same fields, as the source of the field descriptions."""
     declared = {name: field.declared for name, field in fields.items() if field.declared is not _ABSENT}
     kinds = {name: cls.__annotations__[name] for name in fields}
-    like = type(cls.__name__, (), {"__annotations__": kinds, "__module__": cls.__module__, "__doc__": "", **declared})
+    # With an empty docstring, the standard decorator would make one of the signature, which takes as long as the rest.
+    like = type(
+        cls.__name__, (), {"__annotations__": kinds, "__module__": cls.__module__, "__doc__": "like it", **declared}
+    )
     describe = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False, frozen=frozen, kw_only=kw_only)
     return describe(like)
 

@@ -51,6 +51,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 3_600} h {whole % 3_600 // 60:02d} m"
 
 
+def rate(tokens_a_second: float) -> str:
+    """A speed: 48 tok/s, 4.2 tok/s."""
+    return f"{tokens_a_second:.0f} tok/s" if tokens_a_second >= 9.95 else f"{tokens_a_second:.1f} tok/s"
+
+
 def file_size(number: int) -> str:
     """A number of bytes: 940 bytes, 12.4 kB, 1.2 MB."""
     if number < 1_000:

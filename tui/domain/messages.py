@@ -86,6 +86,8 @@ class Message:
     superseded: bool = False
     """This attempt was retried. It is stored and shown folded, but never sent."""
     seconds: float | None = None
+    first_token_s: float | None = None
+    """Seconds until the first part of the answer, thinking included, arrived."""
     cost: float | None = None
     cache: CacheRecord | None = None
     """Set if the provider reported a use of its cache."""

@@ -102,7 +102,7 @@ def _as_known(target: Target) -> Origin:
     return target.origin
 
 
-async def _at_once() -> None:
+async def _at_once(*_: object) -> None:
     pass
 
 
@@ -123,14 +123,14 @@ class AttemptOutput:
     """Waits until the followers have taken most of what was published."""
     price: Callable[[Target, Usage], float | None] = _unpriced
     """The cost of the reported tokens."""
-    permit: Callable[[], Awaitable[None]] = _at_once
-    """Called before each continuation of the answer; raises BudgetReached if it may not be sent."""
+    permit: Callable[[Callable[..., float | None]], Awaitable[None]] = _at_once
+    """Called with ``worst_if_continued`` before each continuation; raises BudgetReached if it may not be sent."""
     cache: CacheRecord | None = None
     """Stored with an answer that used the prompt cache."""
 
 
 class Attempt:
-    """Runs one request and holds its result."""
+    """Runs one request and holds its result. Nothing in it refers back to it, so the request is freed at once."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class Attempt:
         self._detector = RepetitionDetector()
         self._permit = output.permit
         self._limit_s = limit_s
-        self._timer = RequestTimer(clock, limit_s, self._stalled)
+        self._timer = RequestTimer(clock, limit_s)
         self._continuation = Continuation()
 
     async def run(self, backend: Backend, on_event: Callable[[], None]) -> ProviderError | None:
@@ -197,7 +197,7 @@ class Attempt:
     async def _run(self, backend: Backend, request: ChatRequest, on_event: Callable[[], None]) -> ProviderError | None:
         for number in range(LONGEST_CHAIN):
             if number:
-                await self._permit()
+                await self._permit(self.worst_if_continued)
             failure = await self._send(backend, request, on_event)
             if failure is not None or self.stop is None or self.stop.finish is not Finish.CONTINUATION:
                 return failure or self._flaw()
@@ -309,6 +309,7 @@ class Attempt:
             interrupted=interrupted,
             superseded=superseded,
             seconds=self._clock.monotonic() - self._started,
+            first_token_s=self._thought.first_token_s,
             cost=self._price(self.target, usage) if usage is not None else None,
             cache=self._cache if usage is not None and (usage.cache_read or usage.cache_write) else None,
             answered_early=self.answered_early,
@@ -318,9 +319,9 @@ class Attempt:
         failure: ProviderError | None = None
         try:
             async with asyncio.TaskGroup() as tasks:
-                self._timer = RequestTimer(self._clock, self._limit_s, self._stalled)
+                self._timer = RequestTimer(self._clock, self._limit_s)
                 beside = (
-                    tasks.create_task(self._timer.run(on_event)),
+                    tasks.create_task(self._timer.run(on_event, self._stalled)),
                     tasks.create_task(self._raise_when_ended()),
                 )
                 await self._read(backend, request, on_event)
@@ -453,10 +454,8 @@ class Attempt:
             for block in blocks
         ):
             thought = any(isinstance(block, ThinkingBlock) for block in blocks)
-            return ProviderError(
-                ErrorKind.EMPTY,
-                "The model thought but gave no answer." if thought else "The model gave an empty answer.",
-            )
+            said = "The model thought but gave no answer." if thought else "The model gave an empty answer."
+            return ProviderError(ErrorKind.EMPTY, said)
         return None
 
 

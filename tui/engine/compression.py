@@ -29,7 +29,7 @@ from tui.engine.budget import Budget
 from tui.engine.compressor import PendingCompression
 from tui.engine.open_turn import ConversationState
 from tui.engine.ports import Journal, Ports
-from tui.engine.retry import Spent, Wait, decide
+from tui.engine.retry import RetriesUsed, Wait, decide
 from tui.engine.saving import Saver
 
 SUMMARY_ATTEMPTS = 6
@@ -194,7 +194,7 @@ class HistoryCompression:
     async def _summary(
         self, ask: Ask, writer: Target, pending: PendingCompression, requests: _SummaryRequests
     ) -> tuple[PendingCompression, Message]:
-        spent = Spent()
+        spent = RetriesUsed()
         while True:
             attempt_id = AttemptId(turn_id="", round=0, attempt=spent.requests, message_id=self._ports.new_id())
             cost = partial(self._ports.planner.worst_cost, replace(ask, target=writer), pending.request)
@@ -235,7 +235,9 @@ class HistoryCompression:
         message = attempt.message()
         return None if message.usage is None else SummaryRun.of(message, turn)
 
-    def _smaller_request(self, pending: PendingCompression, failure: ProviderError, spent: Spent) -> PendingCompression:
+    def _smaller_request(
+        self, pending: PendingCompression, failure: ProviderError, spent: RetriesUsed
+    ) -> PendingCompression:
         smaller = self._ports.compressor.smaller(pending)
         if smaller is None or spent.requests >= SUMMARY_ATTEMPTS:
             raise failure

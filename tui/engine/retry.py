@@ -61,7 +61,7 @@ REPAIRS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class RetriesUsed:
     """The part of its budget a step has used."""
 
     requests: int = 0
@@ -77,7 +77,7 @@ class Spent:
         """Counted failures."""
         return self.failed_before_first + self.failed_with_partial
 
-    def failed(self, *, partial: bool) -> Spent:
+    def failed(self, *, partial: bool) -> RetriesUsed:
         """Add a failed attempt."""
         if partial:
             return replace(self, failed_with_partial=self.failed_with_partial + 1)
@@ -109,7 +109,7 @@ class GiveUp:
 Decision = Wait | SendRepaired | GiveUp
 
 
-def decide(error: ProviderError, spent: Spent, *, partial: bool, draw: float, now: float) -> Decision:
+def decide(error: ProviderError, spent: RetriesUsed, *, partial: bool, draw: float, now: float) -> Decision:
     """Decide what to do after a failed attempt; ``spent`` does not include that failure yet.
 
     ``partial``: part of the answer was shown. ``draw`` is a random number from 0 to 1, ``now`` the epoch.
@@ -124,7 +124,7 @@ def decide(error: ProviderError, spent: Spent, *, partial: bool, draw: float, no
     return _wait(error, spent, draw, now)
 
 
-def _repair(error: ProviderError, spent: Spent) -> Repair | None:
+def _repair(error: ProviderError, spent: RetriesUsed) -> Repair | None:
     if (error.output_room or 0) >= LEAST_OUTPUT and Repair.SHORTER_OUTPUT not in spent.repairs:
         return Repair.SHORTER_OUTPUT
     if error.kind is ErrorKind.UNSUPPORTED and not error.param:
@@ -134,22 +134,22 @@ def _repair(error: ProviderError, spent: Spent) -> Repair | None:
     return REPAIRS.get(error.kind)
 
 
-def _was_tried(repair: Repair, error: ProviderError, spent: Spent) -> bool:
+def _was_tried(repair: Repair, error: ProviderError, spent: RetriesUsed) -> bool:
     if repair is Repair.WITHOUT_PARAMETER:
         return error.param in spent.refused
     return repair in spent.repairs
 
 
-def attempts_left(spent: Spent) -> int:
+def attempts_left(spent: RetriesUsed) -> int:
     """How many more attempts may fail."""
     return (ATTEMPTS_WITH_PARTIAL if spent.failed_with_partial else ATTEMPTS_BEFORE_FIRST_EVENT) - spent.failures
 
 
-def _attempts_used_up(spent: Spent) -> bool:
+def _attempts_used_up(spent: RetriesUsed) -> bool:
     return attempts_left(spent) <= 0
 
 
-def _wait(error: ProviderError, spent: Spent, draw: float, now: float) -> Decision:
+def _wait(error: ProviderError, spent: RetriesUsed, draw: float, now: float) -> Decision:
     if error.code == RESUMED:
         return Wait(0.0)
     hint = credible_hint(error.retry_after_s)

@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.errors import PonderError, UsageError
@@ -23,7 +23,9 @@ from tui.engine.open_turn import ConversationState, OpenTurn
 from tui.engine.ports import Ports
 from tui.engine.saving import Saver
 from tui.engine.timers import RetryWait
-from tui.engine.turn import TurnLoop
+
+if TYPE_CHECKING:
+    from tui.engine.turn import TurnLoop
 
 LOG = logging.getLogger(__name__)
 CANCEL_WITHIN_S = 0.08
@@ -324,6 +326,8 @@ class Runner:
                 Message(id=ports.new_id(), role=Role.USER, blocks=blocks, language=conversation.settings.language)
             ],
         )
+        from tui.engine.turn import TurnLoop  # the first screen does without the modules of a turn
+
         return TurnLoop(turn, self.compression)
 
     async def _run(self, running: _Running, job: Job, tasks: asyncio.TaskGroup) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
 from tui.domain.errors import StoreError
 from tui.domain.events import AppEvent, SaveFailed, SaveRecovered
@@ -21,14 +20,14 @@ HOLD_EVERY_S = 30.0
 Writing = Callable[[Journal], Awaitable[None]]
 
 
-@dataclass(slots=True, eq=False)
 class _Write:
     """One pending write; a newer one with the same ``replaces`` key takes its place."""
 
-    writing: Writing
-    replaces: str | None
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when it is written or has failed for now."""
+    def __init__(self, writing: Writing, replaces: str | None) -> None:
+        self.writing = writing
+        self.replaces = replaces
+        self.settled = asyncio.Event()
+        """Set when it is written or has failed for now."""
 
 
 class Saver:

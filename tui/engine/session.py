@@ -47,7 +47,7 @@ from tui.engine.settings import EngineSettings
 from tui.engine.state import SessionState, SessionView
 
 if TYPE_CHECKING:
-    from tui.engine.side_turns import SideTurn, SideTurns
+    from tui.engine.side_turns import Answerers, SideTurn, SideTurns
     from tui.engine.user_command import UserCommands
 
 DRAFT_ID = "draft"
@@ -416,11 +416,11 @@ class Session:
         return UserCommands(self._ports, self._conversation, self._runner.approvals)
 
     async def ask_aside(
-        self, blocks: tuple[Block, ...], answerers: Sequence[tuple[ModelSpec, EngineSettings]] = ()
+        self, blocks: tuple[Block, ...], answerers: Answerers = (), *, apart: bool = False
     ) -> tuple[SideTurn, ...]:
-        """Ask beside the conversation: the current model, or each of these at the same time."""
+        """Ask beside the conversation, or ``apart`` from it: the current model, or each of these at the same time."""
         self._runner.ask("")  # so that the tools are those of the next request
-        return await self.side_turns.ask(blocks, self._group(), answerers)
+        return await self.side_turns.ask(blocks, self._group(), answerers, apart=apart)
 
     async def choose_answer(self, turn_id: str, others: Sequence[str]) -> int:
         """Continue with one of several side answers; the others become branches. Returns their number."""

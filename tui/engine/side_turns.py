@@ -38,6 +38,9 @@ from tui.engine.turn import TurnLoop
 
 LOG = logging.getLogger(__name__)
 
+Answerers = Sequence[tuple[ModelSpec, EngineSettings]]
+"""Models that a question is sent to, each with its settings."""
+
 REFUSED_CALLS = 2
 """Refused calls after which the turn ends at the next call."""
 DIRECTLY = "Answer this question directly. Do not call tools: every call is refused here."
@@ -153,6 +156,7 @@ class SideTurn:
         self, turn: _SideTurn, channel: Channel, compression: HistoryCompression, before: tuple[Turn, ...]
     ) -> None:
         self.id = turn.id
+        self.session = turn.conversation.session
         self.spec = turn.spec
         self.before = before
         """The finished turns that the question is asked after."""
@@ -168,6 +172,11 @@ class SideTurn:
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
         """A snapshot of this turn alone, and a subscription to its later events."""
         return self._channel.attach()
+
+    async def ended(self) -> None:
+        """Wait until the answer has arrived or failed, and is paid."""
+        if self.task is not None:
+            await asyncio.wait({self.task})
 
     async def run(self) -> Turn:
         """Answer the question; failures and cancelling end the turn."""
@@ -212,14 +221,19 @@ class SideTurns:
         self,
         blocks: tuple[Block, ...],
         tasks: asyncio.TaskGroup,
-        answerers: Sequence[tuple[ModelSpec, EngineSettings]] = (),
+        answerers: Answerers = (),
+        *,
+        apart: bool = False,
     ) -> tuple[SideTurn, ...]:
-        """Send a question after the finished turns to these models, or to the current one. Raises UnknownModel."""
+        """Send a question after the finished turns to these models, or to the current one. Raises UnknownModel.
+
+        ``apart`` sends the question alone, as if it was the first of another conversation.
+        """
         if not blocks:
             raise UsageError("There is nothing to ask.")
         conversation = self._conversation
         asked = answerers or ((conversation.spec, conversation.settings),)
-        sides = tuple(self._side(blocks, spec, settings) for spec, settings in asked)
+        sides = tuple(self._side(blocks, spec, settings, apart=apart) for spec, settings in asked)
         if len(sides) > 1:
             self._permit_together(sides)
         for side in sides:
@@ -301,14 +315,18 @@ class SideTurns:
             raise UsageError("This answer no longer exists.")
         return side
 
-    def _side(self, blocks: tuple[Block, ...], spec: ModelSpec, settings: EngineSettings) -> SideTurn:
-        ports = replace(self._ports, toolbox=_RefusedTools(self._conversation.tools))
+    def _side(self, blocks: tuple[Block, ...], spec: ModelSpec, settings: EngineSettings, *, apart: bool) -> SideTurn:
+        here = self._conversation
+        if apart:  # with an id of its own: the meter and the prompt cache know requests by that of their session
+            here = replace(here, session=self._ports.new_id(), turns=(), view=None, tools=())
+            settings = replace(settings, system="", project="", web_search=False)
+        ports = replace(self._ports, toolbox=_RefusedTools(here.tools))
         conversation = replace(
-            self._conversation,
+            here,
             spec=spec,
             target=ports.planner.target(spec),
             settings=replace(settings, compress=False, calls_per_turn=REFUSED_CALLS),
-            remarks=set(self._conversation.remarks),
+            remarks=set(here.remarks),
         )
         plan = ports.planner.plan(conversation.ask())
         channel = Channel(SessionView(session=conversation.session, seq=0, spec=spec, plan=plan))
@@ -332,7 +350,7 @@ class SideTurns:
             ],
         )
         compression = _NoCompression(ports, saver, conversation, _ignore, self._runner.budget)
-        return SideTurn(turn, channel, compression, self._conversation.turns)
+        return SideTurn(turn, channel, compression, here.turns)
 
     def _permit_together(self, sides: Sequence[SideTurn]) -> None:
         name, first, budget = self._ports.new_id(), sides[0].open, self._runner.budget

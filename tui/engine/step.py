@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -26,7 +27,7 @@ from tui.engine.attempt import ENDED, Attempt, AttemptId, AttemptOutput
 from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import OpenTurn
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, field_of, is_ours, is_thinking_sent_back
-from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, SendRepaired, Spent, Wait, attempts_left, decide
+from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, RetriesUsed, SendRepaired, Wait, attempts_left, decide
 
 CHECKPOINT_EVERY_S = 1.0
 """The most of a running stream that a crash can lose; the meter is updated at the same interval."""
@@ -67,7 +68,7 @@ class Step:
                 turn.remark(_SENT_WITHOUT.format(name=name))
         self._thinking_not_taken = self._repairs.without_thinking
         self._models_output: int | None = None
-        self._spent = Spent()
+        self._spent = RetriesUsed()
         self._attempt: Attempt | None = None
         self._broken: Message | None = None
         """The interrupted answer that got furthest: kept if no other attempt brings anything."""
@@ -170,7 +171,7 @@ class Step:
     async def _lower_level(self, wanted: AnswerNow) -> None:
         """Let the rest of the turn think least. A provider may not accept a change back within a tool loop."""
         turn = self._turn
-        self._answer_now, self._answered_early, self._spent = None, True, Spent()
+        self._answer_now, self._answered_early, self._spent = None, True, RetriesUsed()
         if wanted.lower is not None:
             turn.spec, turn.settings = wanted.lower.spec, wanted.lower.settings
             known = turn.repairs().without
@@ -211,8 +212,8 @@ class Step:
         worst_cost = partial(planner.worst_cost, ask, request)
         await turn.permit(message_id, worst_cost)
 
-        async def permit_continuation() -> None:
-            await turn.permit(message_id, partial(attempt.worst_if_continued, worst_cost))
+        async def permit_continuation(worst_if_continued: Callable[..., float | None]) -> None:
+            await turn.permit(message_id, partial(worst_if_continued, worst_cost))
 
         turn.attempts += 1
         self._spent = replace(self._spent, requests=self._spent.requests + 1)

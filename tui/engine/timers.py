@@ -34,18 +34,17 @@ TICK_S = 1.0
 class RequestTimer:
     """The timer of one request."""
 
-    def __init__(self, clock: Clock, limit_s: float, stalled: Callable[[float], None]) -> None:
+    def __init__(self, clock: Clock, limit_s: float) -> None:
         self._clock = clock
         self._limit_s = limit_s
-        self._stalled = stalled
         self._started = self._heard = clock.monotonic()
 
     def received(self) -> None:
         """Record that something arrived."""
         self._heard = self._clock.monotonic()
 
-    async def run(self, on_tick: Callable[[], None]) -> None:
-        """Tick until cancelled; raises ProviderError if the request must end."""
+    async def run(self, on_tick: Callable[[], None], stalled: Callable[[float], None]) -> None:
+        """Tick until cancelled, and report silence; raises ProviderError if the request must end."""
         wall, steady = self._clock.now(), self._clock.monotonic()
         while True:
             await self._clock.sleep(TICK_S)
@@ -67,7 +66,10 @@ class RequestTimer:
                 )
             silent_s = float(round(now_steady - self._heard))
             if silent_s >= STALL_SHOWN_AFTER_S:
-                self._stalled(silent_s)
+                stalled(silent_s)
+
+
+_ANSWERS = (BlockStarted, ThinkingDelta, TextDelta, ToolArgsDelta)
 
 
 class ThinkingTimer:
@@ -77,7 +79,9 @@ class ThinkingTimer:
     """
 
     def __init__(self, started: float) -> None:
-        self._started = started
+        self.first_token_s: float | None = None
+        """Seconds from the request to the first part of the answer."""
+        self._asked = self._started = started
         self._since: dict[int, float] = {}
         self._took: dict[int, float] = {}
         self._running: int | None = None
@@ -85,6 +89,8 @@ class ThinkingTimer:
 
     def take(self, event: StreamEvent, now: float) -> None:
         """Process an event."""
+        if self.first_token_s is None and isinstance(event, _ANSWERS):
+            self.first_token_s = now - self._asked
         match event:
             case ResponseStarted(restarted=True):
                 self._forget()

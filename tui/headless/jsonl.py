@@ -26,7 +26,15 @@ from tui.domain.events import (
 )
 from tui.domain.printable import json_escaped
 from tui.domain.stream import ModelLoading, SearchReported, TextDelta, ThinkingDelta, ToolArgsDelta
-from tui.headless.outcome import Outcome, error_object, result_object, run_object, search_object, text_of, usage_object
+from tui.headless.run_result import (
+    RunResult,
+    error_object,
+    result_object,
+    run_object,
+    search_object,
+    text_of,
+    usage_object,
+)
 from tui.headless.text import SurrogateJoiner
 
 Line = dict[str, object]
@@ -70,11 +78,11 @@ class JsonWriter:
         """Collect from one event; nothing is written before the end."""
         self._remembered.take(event)
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, result: RunResult) -> None:
         """Write the object."""
         noted = self._remembered
-        result = result_object(outcome, session=self._session, summaries=noted.summaries, warnings=noted.warnings)
-        _write(self._out, {**result, "thinking": ""} if self._hide_thinking else result)
+        written = result_object(result, session=self._session, summaries=noted.summaries, warnings=noted.warnings)
+        _write(self._out, {**written, "thinking": ""} if self._hide_thinking else written)
         self.flush()
 
     def flush(self) -> None:
@@ -98,11 +106,11 @@ class JsonLinesWriter:
         if line is not None:
             _write(self._out, line)
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, result: RunResult) -> None:
         """Write the result as the last line."""
         noted = self._remembered
-        result = result_object(outcome, session=self._session, summaries=noted.summaries, warnings=noted.warnings)
-        _write(self._out, {"type": "result", **result, **({"thinking": ""} if self._hide_thinking else {})})
+        written = result_object(result, session=self._session, summaries=noted.summaries, warnings=noted.warnings)
+        _write(self._out, {"type": "result", **written, **({"thinking": ""} if self._hide_thinking else {})})
         self.flush()
 
     def flush(self) -> None:

@@ -24,7 +24,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta
 from tui.engine.session import Session
 from tui.engine.thread import EngineThread
-from tui.headless.outcome import ExitCode, Outcome, checked_outcome, exit_of, outcome_of
+from tui.headless.run_result import ExitCode, RunResult, exit_of, run_result_of, with_checked_answer
 from tui.headless.text import TextWriter
 
 LOG = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class Writer(Protocol):
         """Process one event."""
         ...
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, result: RunResult) -> None:
         """Write the end of the run."""
         ...
 
@@ -121,10 +121,10 @@ def run_headless(
         for notice in view.notices:
             writer.take(notice)
         with asyncio.Runner() as runner:
-            outcome = runner.run(_ask(engine, session, subscription, options, writer, signals))
+            result = runner.run(_ask(engine, session, subscription, options, writer, signals))
         if options.answer_schema is not None:
-            outcome = checked_outcome(outcome, options.answer_schema)
-        writer.end(outcome)
+            result = with_checked_answer(result, options.answer_schema)
+        writer.end(result)
     except BrokenPipeError:
         _abandon(stdout)
         return ExitCode.CANCELLED
@@ -135,7 +135,7 @@ def run_headless(
         return ExitCode.FAILURE
     except KeyboardInterrupt:
         return ExitCode.CANCELLED
-    return 128 + signals[0] if signals and outcome.cancelled else outcome.exit
+    return 128 + signals[0] if signals and result.cancelled else result.exit
 
 
 def _ready(stream: TextIO | None) -> TextIO:
@@ -177,7 +177,7 @@ async def _ask(
     options: HeadlessOptions,
     writer: Writer,
     signals: list[int],
-) -> Outcome:
+) -> RunResult:
     life = engine.call(session.run())
     ended = asyncio.wrap_future(life)
     try:
@@ -185,31 +185,31 @@ async def _ask(
             await asyncio.wrap_future(engine.call(session.submit(options.blocks())))
             # A session that failed publishes nothing more.
             ended.add_done_callback(lambda _: subscription.close())
-            outcome = await _follow(subscription, writer, options.text_events)
+            result = await _follow(subscription, writer, options.text_events)
     except PonderError as error:
-        outcome = Outcome(exit=exit_of(error), error=error)
+        result = RunResult(exit=exit_of(error), error=error)
     finally:
         subscription.close()
         engine.call(session.close())
         await asyncio.wait({ended}, timeout=CLOSE_WITHIN_S)
         life.cancel()
-    return _with_fault(outcome, ended.exception()) if ended.done() and not ended.cancelled() else outcome
+    return _with_fault(result, ended.exception()) if ended.done() and not ended.cancelled() else result
 
 
-def _with_fault(outcome: Outcome, fault: BaseException | None) -> Outcome:
+def _with_fault(result: RunResult, fault: BaseException | None) -> RunResult:
     """Report an internal error that ended the session: the answer may not be stored."""
     if fault is None:
-        return outcome
+        return result
     LOG.error("the session ended by a fault of ours", exc_info=fault)
     while isinstance(fault, BaseExceptionGroup):
         fault = fault.exceptions[0]
     sentence = f"An internal error ended the session ({type(fault).__name__})."
-    return Outcome(exit=ExitCode.FAILURE, turn=outcome.turn, error=PonderError(sentence, advice="Please report it."))
+    return RunResult(exit=ExitCode.FAILURE, turn=result.turn, error=PonderError(sentence, advice="Please report it."))
 
 
 async def _follow(
     subscription: Subscription[Stamped], writer: Writer, text_events: tuple[type[StreamEvent], ...]
-) -> Outcome:
+) -> RunResult:
     begun = not_saved = False
 
     async def frame(seconds: float) -> None:
@@ -220,13 +220,13 @@ async def _follow(
     async for batch in subscription.batches(FRAME_S, frame):
         for stamped in batch:
             if isinstance(stamped.event, TurnFinished | TurnFailed):
-                return outcome_of(stamped.event, saved=not not_saved)
+                return run_result_of(stamped.event, saved=not not_saved)
             if isinstance(stamped.event, SaveFailed | SaveRecovered):
                 not_saved = isinstance(stamped.event, SaveFailed)
             writer.take(stamped.event)
             begun = begun or (isinstance(stamped.event, Streamed) and isinstance(stamped.event.event, text_events))
         writer.flush()
-    return Outcome(exit=ExitCode.CANCELLED, cancelled=True)
+    return RunResult(exit=ExitCode.CANCELLED, cancelled=True)
 
 
 @contextlib.contextmanager

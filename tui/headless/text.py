@@ -25,7 +25,7 @@ from tui.domain.printable import one_line, printable
 from tui.domain.stream import BlockFinished, ModelLoading, SearchReported, TextDelta, ThinkingDelta
 from tui.domain.thinking import PlanState
 from tui.domain.web_search import WEB_SEARCH, WebSearch, error_sentence
-from tui.headless.outcome import PARAGRAPH, Outcome, cited_sources, received
+from tui.headless.run_result import PARAGRAPH, RunResult, cited_sources, received
 
 _CLEAR_LINE = "\r\x1b[K"
 
@@ -90,17 +90,17 @@ class TextWriter:
             case _:
                 self._write_event(event)
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, result: RunResult) -> None:
         """Finish the last line and report the error."""
         self._end_thinking()
         if self._checked:
-            self._put(outcome.checked.text if outcome.checked is not None else received(outcome))
+            self._put(result.checked.text if result.checked is not None else received(result))
         if not self._line_ended:
             self._out.write("\n")
-        if not self._checked and (cited := cited_sources(outcome)):
+        if not self._checked and (cited := cited_sources(result)):
             self._out.write("\n".join(["", "Sources:", *source_lines(cited), ""]))
-        if outcome.error is not None:
-            self._write_error(outcome.error)
+        if result.error is not None:
+            self._write_error(result.error)
         self.flush()
 
     def flush(self) -> None:

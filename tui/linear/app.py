@@ -21,12 +21,12 @@ from tui.linear.conversation import Conversation
 from tui.linear.entering import Entering
 from tui.linear.prompting import AFTER_S, Prompting
 from tui.linear.questions import Choice, Questions
-from tui.linear.start import Start
+from tui.linear.start import Startup
 from tui.linear.typed_lines import Typed
 from tui.linear.work_queue import WorkQueue
 
 if TYPE_CHECKING:
-    from tui.app.background_sessions import News
+    from tui.app.background_sessions import BackgroundEvent
     from tui.app.services import AppServices
     from tui.commands.registry import CommandContext, Registry
     from tui.linear.line_writer import LineWriter
@@ -65,7 +65,7 @@ class LinearApp:
         self.approvals = Approvals(services, out, self.questions, lambda: self.conversation.view().approvals)
         self._make_commands = make_commands
         self._context: CommandContext | None = None
-        self._start = Start(self, make_commands)
+        self._start = Startup(self, make_commands)
         self.work = WorkQueue(self._failed, lambda: self.prompting.soon())
         self.prompting = Prompting(self)
         self.deleted: list[str] = []
@@ -276,10 +276,10 @@ class LinearApp:
 
             self.work.add(lambda: fill_in_forms(self))
 
-    def _heard_elsewhere(self, news: News) -> None:
+    def _heard_elsewhere(self, news: BackgroundEvent) -> None:
         self.call_from_thread(lambda: self._say_elsewhere(news))
 
-    def _say_elsewhere(self, news: News) -> None:
+    def _say_elsewhere(self, news: BackgroundEvent) -> None:
         row = news.session
         words = {ApprovalAsked: "asks", TurnFinished: "has answered", TurnFailed: "could not answer"}
         if news.event is not None and type(news.event) in words and not row.queued:

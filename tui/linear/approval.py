@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from tui.domain.blank_marks import BLANK, marked
+from tui.domain.blank_marks import marked
+from tui.domain.diffs import is_diff
 from tui.domain.events import ApprovalAsked
 from tui.domain.format_numbers import count
 from tui.linear.questions import Choice
 
-INDENT = re.compile(rf"^([-+]?)({BLANK}+)(?=[^{BLANK}\n])", re.MULTILINE)
-"""Blanks at the beginning of a line, which hide nothing."""
 WITH_REASON = "no:"
 """The answer that asks for a reason."""
 
@@ -24,17 +22,12 @@ def call_lines(asked: ApprovalAsked, elsewhere: str = "") -> list[str]:
     where = f' in "{elsewhere}"' if elsewhere else ""
     lines = [f"Question{where}: {marked(asked.summary.replace(chr(10), ' '))}"]
     lines += [line for line in marked(asked.note).split("\n") if line]
-    detail = INDENT.sub(lambda found: found[1] + " " * len(found[2]), marked(asked.detail.rstrip("\n")))
     if asked.detail:
-        rows = detail.split("\n")
+        rows = marked(asked.detail.rstrip("\n")).split("\n")
         what = "Changes" if is_diff(asked.detail) else "Text"
         lines += [f"{what} of the call, {count(len(rows), 'line')}:", *(f"  {row}" for row in rows)]
         lines.append("End of the call.")
     return lines
-
-
-def is_diff(detail: str) -> bool:
-    return detail.startswith(("--- ", "diff ", "@@ ")) or "\n@@ " in detail[:2_000]
 
 
 def answers(asked: ApprovalAsked) -> Sequence[Choice]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.domain.blank_marks import marked
 from tui.domain.events import ApprovalAsked
 from tui.linear.approval import WITH_REASON, answers, call_lines
-from tui.linear.questions import Choice, Left, Questions
+from tui.linear.questions import Choice, NotAnswered, Questions
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
@@ -121,7 +121,7 @@ class Approvals:
     async def _with_reason(self) -> str:
         try:
             reason = await self._questions.line("Why not? The model reads it: ")
-        except Left:
+        except NotAnswered:
             reason = ""
         return f"no: {reason}" if reason else "no"
 

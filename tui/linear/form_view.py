@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tui.app.form_values import constraints, field_value, form_values
 from tui.domain.errors import UsageError
 from tui.domain.forms import FieldKind, Form, FormAnswer, FormField, Value
-from tui.linear.questions import Choice, Left
+from tui.domain.printable import printable
+from tui.linear.questions import Choice, NotAnswered
 from tui.linear.sentences import spoken
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ async def _answer(app: LinearApp, form: Form) -> FormAnswer:
     while True:
         try:
             entered = {field.name: value for field in form.fields if (value := await _entered(app, field)) is not None}
-        except Left:
+        except NotAnswered:
             return FormAnswer(action="cancel")
         send = "I have opened it, go on" if form.address else f"send this to {form.server}"
         rows = [Choice(SEND, send), Choice(DECLINE, "decline")]
@@ -47,7 +48,11 @@ async def _answer(app: LinearApp, form: Form) -> FormAnswer:
 
 def value_lines(form: Form, entered: dict[str, Value]) -> list[str]:
     """What would be sent."""
-    return [f"{field.title}: {value_words(field, entered.get(field.name))}" for field in form.fields]
+    return [f"{field.title}: {_shown(field, entered.get(field.name))}" for field in form.fields]
+
+
+def _shown(field: FormField, value: Value | None) -> str:
+    return printable(value_words(field, value), keep_newlines=False)
 
 
 def value_words(field: FormField, value: Value | None) -> str:
@@ -63,7 +68,7 @@ def value_words(field: FormField, value: Value | None) -> str:
 
 
 async def _entered(app: LinearApp, field: FormField) -> Value | None:
-    """Ask for a field until it is right. Raises Left."""
+    """Ask for a field until it is right. Raises NotAnswered."""
     about = f"{field.title}, {spoken(constraints(field))}."
     app.out.say([about, *([field.description] if field.description else [])])
     while True:

@@ -64,6 +64,7 @@ class LineWriter:
 
     def prompt(self, text: str) -> None:
         """Write a prompt, behind which the user types; not again if it is there."""
+        text = printable(text, keep_newlines=False)
         if text == self._prompt:
             return
         self._pieces.put(f"\n{text}" if self._prompt else text)

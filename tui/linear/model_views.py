@@ -10,7 +10,7 @@ from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import noun, tokens
 from tui.domain.listing import KeyCheck, LevelInfo, ModelInfo
-from tui.linear.questions import Choice, Left
+from tui.linear.questions import Choice, NotAnswered
 from tui.linear.sentences import spoken
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ async def choose_level(app: LinearApp) -> None:
     if chosen == BUDGET:
         try:
             chosen = await app.questions.line("Budget in tokens, such as 16k: ")
-        except Left:
+        except NotAnswered:
             return
         if not chosen:
             return
@@ -90,13 +90,21 @@ async def choose_level(app: LinearApp) -> None:
     app.conversation.say(await app.services.models.set_level(require_asked(chosen) if asked is None else asked))
 
 
+async def choose_key(app: LinearApp) -> None:
+    """List the providers and the state of their keys, then ask for the key of one."""
+    rows = [Choice(row.provider, f"{row.title}, {row.detail}") for row in app.services.keys.providers()]
+    provider = await app.questions.choose(["Keys:"], rows, find=True)
+    if provider is not None:
+        await enter_key(app, provider)
+
+
 async def enter_key(app: LinearApp, provider: str) -> None:
     """Ask for a key without showing it; a rejected key is used only if the user says so."""
     keys = app.services.keys
     app.conversation.say(keys.key_hint(provider))
     try:
         key = await app.questions.secret("Paste the key; it is not shown. Enter alone leaves: ")
-    except Left:
+    except NotAnswered:
         return
     if not key:
         return

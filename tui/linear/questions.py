@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.printable import printable
 from tui.linear.line_writer import LineWriter
 from tui.linear.typed_lines import Typed, TypedLines
 
@@ -22,7 +23,7 @@ class Choice:
     text: str
 
 
-class Left(Exception):
+class NotAnswered(Exception):
     """The user left a question unanswered."""
 
 
@@ -56,7 +57,7 @@ class Questions:
             return False
         self._waiting = None
         if typed.text.startswith("/") and not self._secret:
-            waiting.set_exception(Left())
+            waiting.set_exception(NotAnswered())
             self._pass_on(typed)
         else:
             waiting.set_result(typed.text.strip())
@@ -71,7 +72,7 @@ class Questions:
         """Leave the open question; False if there is none."""
         if self._waiting is None or self._waiting.done():
             return False
-        self._waiting.set_exception(Left())
+        self._waiting.set_exception(NotAnswered())
         return True
 
     def end(self) -> None:
@@ -80,12 +81,12 @@ class Questions:
         self.leave()
 
     async def line(self, prompt: str) -> str:
-        """A line that the user enters; "" if it is empty. Raises Left."""
+        """A line that the user enters; "" if it is empty. Raises NotAnswered."""
         async with self.asking:
             return await self._line(prompt)
 
     async def secret(self, prompt: str) -> str:
-        """The same, and nothing of it is shown. Raises Left."""
+        """The same, and nothing of it is shown. Raises NotAnswered."""
         async with self.asking:
             await self._out.written()
             with self._typed.hidden():
@@ -106,12 +107,12 @@ class Questions:
             self._out.say(title)
             try:
                 return await self._chosen(rows, find=find, first=first)
-            except Left:
+            except NotAnswered:
                 return None
 
     async def _line(self, prompt: str) -> str:
         if self.is_over:
-            raise Left
+            raise NotAnswered
         self.asked += 1
         self._prompt = prompt
         self._out.release()
@@ -147,8 +148,11 @@ class Questions:
 
     def _say_page(self, rows: Sequence[Choice], given: int, size: int) -> int:
         """Give the next rows; returns how many were given."""
+        # A line break in the words of others would begin what looks like another row.
         page = rows[given : given + size]
-        self._out.say(f"{number} {row.text}" for number, row in enumerate(page, given + 1))
+        self._out.say(
+            f"{number} {printable(row.text, keep_newlines=False)}" for number, row in enumerate(page, given + 1)
+        )
         return given + len(page)
 
 

@@ -13,7 +13,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.search_terms import SearchTerms
 from tui.linear.inline_text import inline_text
-from tui.linear.questions import Choice, Left
+from tui.linear.questions import Choice, NotAnswered
 from tui.linear.turn_text import prompt_of, turn_lines
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ async def find(app: LinearApp, query: str) -> None:
     if not query.strip():
         try:
             query = await app.questions.line("Find: ")
-        except Left:
+        except NotAnswered:
             return
         if not query:
             return

@@ -160,10 +160,13 @@ def context_text(reading: MeterReading) -> str:
 
 MOST_SHOWN = 200
 """Characters of a tool's output that are given at once."""
+LONGEST_NAME = 80
+"""Characters of a name that a model or server chose."""
 
 
 def result_text(name: str, result: ToolResultBlock, seconds: float, text: str) -> str:
     """How a tool call ended."""
+    name = one_line(name, LONGEST_NAME)
     if result.denied:
         return f"Tool {name}: denied, not run."
     how = f"failed after {duration(seconds)}" if result.failed else f"done in {duration(seconds)}"

@@ -13,7 +13,7 @@ from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
 from tui.domain.listing import Activity, OpenSessionInfo, SessionInfo
 from tui.domain.printable import one_line
-from tui.linear.questions import Choice, Left
+from tui.linear.questions import Choice, NotAnswered
 from tui.linear.sentences import ended, spoken
 from tui.linear.turn_text import prompt_of
 
@@ -110,7 +110,7 @@ async def _act(app: LinearApp, row: SessionInfo, action: str) -> None:
         case "rename":
             try:
                 title = await app.questions.line("New title: ")
-            except Left:
+            except NotAnswered:
                 return
             if title:
                 await library.rename(row.id, title)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.domain.printable import one_line
-from tui.linear.questions import Choice, Left
+from tui.linear.questions import Choice, NotAnswered
 from tui.linear.sentences import bare
 from tui.settings.layers import Layer, Layers
 from tui.settings.remembered import is_remembered
@@ -62,7 +62,7 @@ async def _change(app: LinearApp, name: str) -> None:
     if chosen == OTHER:
         try:
             chosen = await app.questions.line("New value: ")
-        except Left:
+        except NotAnswered:
             return
     if chosen:
         app.conversation.say(await service.assign(name, chosen))

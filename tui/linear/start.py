@@ -18,7 +18,7 @@ AFTER_S = 0.2
 """Delay, so that the first prompt comes first."""
 
 
-class Start:
+class Startup:
     """Gets the program ready."""
 
     def __init__(self, app: LinearApp, make_commands: Callable[[], Registry]) -> None:

@@ -52,6 +52,7 @@ from tui.domain.web_search import WebSearch
 from tui.linear.plain_markdown import PlainMarkdown
 from tui.linear.repeated_text import RepeatedText
 from tui.linear.sentences import (
+    LONGEST_NAME,
     bare,
     error_text,
     result_text,
@@ -68,6 +69,7 @@ CHARACTERS_PER_TOKEN = 4
 INFORMATIVE_ARGUMENTS = ("command", "pattern", "query", "url", "path", "file", "name")
 """The most informative arguments of a call, best first."""
 LONGEST_ARGUMENT = 400
+LONGEST_REMARK = 1_000
 LONGEST_PARSED = 512 * 1024
 
 
@@ -144,7 +146,7 @@ class TurnLines:
         match event:
             case ToolStarted(_, _, name, arguments):
                 yield from self._end_blocks()
-                yield f"Tool {name}: {main_argument(arguments)}".rstrip(": ")
+                yield f"Tool {one_line(name, LONGEST_NAME)}: {main_argument(arguments)}".rstrip(": ")
             case ToolFinished(_, _, result, seconds):
                 text = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
                 yield result_text(result.name, result, result.seconds or seconds, text)
@@ -195,7 +197,7 @@ class TurnLines:
             return
         self._repeated = RepeatedText()
         if message.answered_by is not None:
-            yield f"Answered by {message.answered_by}."
+            yield f"Answered by {one_line(message.answered_by, LONGEST_NAME)}."
         self._cited.clear()
         self._searches.clear()
         yield from source_texts(sources_of(message.blocks))
@@ -219,7 +221,7 @@ class TurnLines:
             case SearchReported(_, search):
                 yield from self._searched(search)
             case ProviderRemark(_, text):
-                yield f"Note: {with_advice(text)}"
+                yield f"Note: {with_advice(one_line(text, LONGEST_REMARK))}"
             case _:
                 yield from self._structure(event)
 

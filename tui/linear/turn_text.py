@@ -19,7 +19,15 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.web_search import WebSearch
 from tui.linear.plain_markdown import plain_lines
-from tui.linear.sentences import result_text, search_text, source_texts, stop_text, thought_text, usage_text
+from tui.linear.sentences import (
+    LONGEST_NAME,
+    result_text,
+    search_text,
+    source_texts,
+    stop_text,
+    thought_text,
+    usage_text,
+)
 from tui.linear.turn_lines import main_argument
 
 CODE = re.compile(r"^ *(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ *(?P=mark)[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -103,7 +111,7 @@ def _answer_lines(message: Message, results: dict[str, ToolResultBlock], *, thin
             case ThinkingBlock():
                 yield from thinking_lines(block) if thinking else (_thought(block),)
             case ToolCallBlock(name=name, arguments=arguments):
-                yield f"Tool {name}: {main_argument(arguments)}"
+                yield f"Tool {one_line(name, LONGEST_NAME)}: {main_argument(arguments)}"
                 result = results.get(block.call_id)
                 if result is not None:
                     yield result_text(name, result, result.seconds or 0.0, _text_of(result))
@@ -141,7 +149,11 @@ def tool_lines(turn: Turn) -> list[str]:
     for message in turn.messages:
         for block in message.blocks:
             if isinstance(block, ToolCallBlock):
-                lines += [f"Call of {block.name}:", block.arguments]
+                lines += [f"Call of {one_line(block.name, LONGEST_NAME)}:", block.arguments]
             elif isinstance(block, ToolResultBlock):
-                lines += [f"Output of {block.name}:", *_text_of(block).rstrip("\n").split("\n"), "End of the output."]
+                lines += [
+                    f"Output of {one_line(block.name, LONGEST_NAME)}:",
+                    *_text_of(block).rstrip("\n").split("\n"),
+                    "End of the output.",
+                ]
     return lines

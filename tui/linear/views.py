@@ -54,9 +54,9 @@ async def _choices(app: LinearApp, view: View, argument: str) -> None:
 
             await (choose_level(app) if argument == "thinking" else choose_model(app))
         case View.KEY:
-            from tui.linear.model_views import enter_key
+            from tui.linear.model_views import choose_key, enter_key
 
-            await enter_key(app, argument)
+            await (enter_key(app, argument) if argument else choose_key(app))
         case _:
             from tui.linear.tools_view import switch_tools
 

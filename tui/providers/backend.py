@@ -45,6 +45,7 @@ from tui.wires.wire import EncodedRequest, ErrorResponse, wire_named
 
 if TYPE_CHECKING:
     from tui.providers.http.transport import HttpResponse, Transport
+    from tui.providers.local.server_folder import ServerState
     from tui.providers.local.servers import LocalServers
 
 
@@ -127,11 +128,15 @@ class ProviderBackend:
         changes_left = MOST_CHANGES
         try:
             with self._in_use(target):
+                server: ServerState | None = None
                 if target.provider.starts_models:
                     async with aclosing(self._loading(target)) as steps:
                         async for step in steps:
-                            yield (step,)
-                provider, key = await self._reach(target)
+                            if isinstance(step, ModelLoading):
+                                yield (step,)
+                            else:
+                                server = step
+                provider, key = await self._reach(target, server)
                 while True:
                     received_any = False
                     try:
@@ -203,16 +208,16 @@ class ProviderBackend:
         if self._local is not None:
             await asyncio.to_thread(self._local.close)
 
-    async def _loading(self, target: Target) -> AsyncGenerator[ModelLoading, None]:
-        """Start the server of the model if it does not run, and yield how far it is."""
+    async def _loading(self, target: Target) -> AsyncGenerator[ModelLoading | ServerState, None]:
+        """Start the server of the model if it does not run, and yield how far it is; the running server comes last."""
         loading = False
         async with aclosing(self._local_servers().until_ready(target.facts.id)) as steps:
             async for step in steps:
                 if isinstance(step, ModelLoading):
                     loading = True
-                    yield step
-        if loading:
-            yield ModelLoading(1.0, done=True)
+                elif loading:
+                    yield ModelLoading(1.0, done=True)
+                yield step
 
     def _in_use(self, target: Target) -> AbstractContextManager[None]:
         return self._local_servers().in_use(target.facts.id) if target.provider.starts_models else nullcontext()
@@ -222,13 +227,13 @@ class ProviderBackend:
             self._local = self._open_local()
         return self._local
 
-    async def _reach(self, target: Target) -> tuple[ProviderFacts, FoundKey | None]:
-        """Return the provider as it is reached now, and its key."""
+    async def _reach(self, target: Target, server: ServerState | None = None) -> tuple[ProviderFacts, FoundKey | None]:
+        """Return the provider as it is reached now, and its key; ``server`` is the running one of a model's file."""
         provider = self._keys.with_variables(self._provider_for_wire(target))
         if not provider.starts_models:
             key = await self._key(provider, self._keys.require)
             return _placed(provider, key) if provider.cloud is not None else provider, key
-        server = await self._local_servers().ready(target.facts.id)
+        server = server or await self._local_servers().ready(target.facts.id)
         secret = Secret(server.key)
         self._keys.redactor.remember(secret)
         key = FoundKey(secret=secret, location=KeyLocation.UNSAVED, source="made by ponder")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
+from tui.domain.digests import sha256
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
@@ -294,10 +294,11 @@ class Keys:
         self._logins: CloudLogins | None = None
         self.redactor = Redactor() if redactor is None else redactor
 
-    def find(self, provider: ProviderFacts) -> FoundKey | None:
+    def find(self, provider: ProviderFacts, *, recorded_only: bool = False) -> FoundKey | None:
         """Return the provider's key, or None if there is none or none is needed. The result is cached.
 
-        A ``key_command`` is not run: it may ask the user, so only a request runs it (``require``).
+        A ``key_command`` is not run: it may ask the user, so only a request runs it (``require``). ``recorded_only``
+        asks the keyring only for a key that the credentials file lists, and so mostly does not load it.
         """
         if provider.auth is AuthStyle.NONE:
             return None
@@ -307,18 +308,20 @@ class Keys:
             if found is None and provider.key_command:
                 self._commands[place] = provider.key_command
                 return None
-            found = found or self._saved(provider)
+            found = found or self._saved(provider, recorded_only=recorded_only)
+            if found is None and recorded_only:
+                return None
             if found is not None:
                 self.redactor.remember(found.secret)
             self._found[place] = found
         return self._found[place]
 
-    def source(self, provider: ProviderFacts) -> str:
+    def source(self, provider: ProviderFacts, *, recorded_only: bool = False) -> str:
         """Where the provider's key comes from, also if its command did not run yet; "" if there is no key.
 
         Nothing logs in at a cloud: ``login_source`` says what its login would be.
         """
-        found = self.find(provider)
+        found = self.find(provider, recorded_only=recorded_only)
         if found is not None:
             return found.source
         return KeyLocation.COMMAND.value if _place(provider) in self._commands else ""
@@ -330,6 +333,10 @@ class Keys:
         from tui.providers.clouds.traces import login_trace
 
         return login_trace(provider, self._environ)
+
+    def has_key(self, provider: ProviderFacts) -> bool:
+        """Whether ``find`` or ``require`` found a key, or a command gives one; a login at a cloud is none."""
+        return self._found.get(_place(provider)) is not None or _place(provider) in self._commands
 
     def account(self, provider_id: str, base_url: str) -> str:
         """Return a hash that identifies the account without revealing the key; "" if no key was found yet.
@@ -346,7 +353,7 @@ class Keys:
             told = found.secret.reveal()
         else:
             return ""
-        return hashlib.sha256(b"ponder account " + told.encode()).hexdigest()[:8]
+        return sha256(b"ponder account " + told.encode()).hex()[:8]
 
     def reread(self, provider: ProviderFacts) -> FoundKey | None:
         """Read the key again, because it may have been replaced since the last lookup."""
@@ -399,8 +406,8 @@ class Keys:
                 line = self._key_commands().output(provider)
                 secret = _usable(line, f"`key_command` of {provider.title} printed no valid key.")
                 self.redactor.remember(secret)
-                location = KeyLocation.COMMAND
-                self._found[place] = FoundKey(secret=secret, location=location, source=location.value)
+                where = KeyLocation.COMMAND
+                self._found[place] = FoundKey(secret=secret, location=where, source=where.value)
             return self._found[place]
 
     def _from_cloud(self, provider: ProviderFacts, *, renewed: bool = False) -> FoundKey | None:
@@ -427,16 +434,16 @@ class Keys:
 
     def stop_commands(self) -> None:
         """End the commands and cloud logins that run, before the program ends."""
-        if self._runner is not None:
-            self._runner.stop()
-        if self._logins is not None:
-            self._logins.stop()
+        for running in (self._runner, self._logins):
+            if running is not None:
+                running.stop()
 
-    def _saved(self, provider: ProviderFacts) -> FoundKey | None:
+    def _saved(self, provider: ProviderFacts, *, recorded_only: bool) -> FoundKey | None:
         host = host_of(provider.base_url)
         row = self._file.rows().get(provider.id)
         # The keyring is slow, so it is not read for a server that can do without a key, unless one was saved for it.
-        if self._keyring is not None and (row is not None or not (provider.key_optional or provider.cloud)):
+        spared = recorded_only or provider.key_optional or provider.cloud is not None
+        if self._keyring is not None and (row is not None or not spared):
             secret = self._keyring.get(provider.id, host)
             if secret is not None:
                 return FoundKey(secret=secret, location=KeyLocation.KEYRING, source="keyring")
@@ -450,9 +457,8 @@ class Keys:
         message = f"There is no key for {provider.title}."
         if row is not None and row.host != host:
             message = f"The key of {provider.title} was saved for {row.host}, so it is not sent to {host}."
-        options = [f"set `{provider.key_env[0]}`"] if provider.key_env else []
-        options.append(f"run `ponder auth set {provider.id}`")
-        advice = " or ".join(options)
+        variables = [f"set `{name}`" for name in provider.key_env[:1]]
+        advice = " or ".join([*variables, f"run `ponder auth set {provider.id}`"])
         advice = advice[0].upper() + advice[1:] + "."
         if provider.key_url:
             advice += f" Create a key at {provider.key_url}."
@@ -473,9 +479,8 @@ class Keys:
 
     def use_unsaved(self, provider: ProviderFacts, text: str) -> None:
         """Use a key until the program ends, without saving it."""
-        secret = checked_key(text)
+        secret, place = checked_key(text), _place(provider)
         self.redactor.remember(secret)
-        place = _place(provider)
         self._commands.pop(place, None)
         self._found[place] = FoundKey(secret=secret, location=KeyLocation.UNSAVED, source="typed in, not saved")
 

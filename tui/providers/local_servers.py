@@ -6,11 +6,12 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import SplitResult, urlsplit
 
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ProviderError
+from tui.domain.fast_dataclass import dataclass
 from tui.providers.http.address import checked_url, join_url
 from tui.providers.model_lists import Rows, rows_from
 from tui.providers.server_details import Get, with_details

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
+from tui.domain.printable import printable
 from tui.providers.redaction import Redactor, quiet_http_loggers
 from tui.settings.user_files import open_log_file, put_long_log_aside
 
@@ -84,10 +85,11 @@ def redact_records(redactor: Redactor) -> None:
             message = record.getMessage()
         except (TypeError, ValueError, KeyError):
             message = str(record.msg)
-        record.msg, record.args = redactor.clean(message), ()
+        # What a server sent must neither begin a line that looks like a record nor write to the terminal of a reader.
+        record.msg, record.args = printable(redactor.clean(message), keep_newlines=False), ()
         if record.exc_info:
             # A formatter takes this text instead of making its own.
-            record.exc_text = redactor.clean(logging.Formatter().formatException(record.exc_info))
+            record.exc_text = printable(redactor.clean(logging.Formatter().formatException(record.exc_info)))
         return record
 
     logging.setLogRecordFactory(made)

@@ -30,6 +30,8 @@ def shown_request(
         seen["authorization"] = MASK  # a signature, or a key
     elif provider.auth is AuthStyle.BEARER:
         seen["authorization"] = f"Bearer {MASK}"
+    elif provider.auth is AuthStyle.API_KEY:
+        seen |= {"api-key": MASK, "x-api-key": MASK}
     elif provider.auth is not AuthStyle.NONE:
         seen[provider.auth.value] = MASK
 

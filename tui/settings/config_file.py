@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -45,7 +44,7 @@ def read_config(path: Path) -> ConfigFile:
         return ConfigFile(problems=(problem,), rules_are_known=False)
     try:
         document = parse_user_toml(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # it is not TOML
         return ConfigFile(problems=(_syntax(path, text, str(error)),), rules_are_known=False)
     return _checked(path, text, document)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import lazy_regex
 from tui.settings.config_file import MODEL_SECTIONS
 from tui.settings.schema import checked_value, find_key, flattened, nearest
 from tui.settings.user_files import list_user_files, may_exist, parse_user_toml, read_user_text, write_atomically
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 SECTIONS = MODEL_SECTIONS
 """Sections a profile may contain; ui and network settings do not depend on the model."""
-NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+NAME = lazy_regex(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 MOST_PROFILES = 1_000
 """The most that are listed; others can still be loaded by name."""
 
@@ -78,7 +77,7 @@ def parse_profile(name: str, text: str, *, shipped: bool) -> Profile:
     """Parse a profile's TOML."""
     try:
         document = parse_user_toml(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # it is not TOML
         raise ConfigError(f"Profile `{name}`: {error}.", key=name) from None
     model, description = document.pop("model", None), document.pop("description", "")
     if not isinstance(model, str | None) or not isinstance(description, str):

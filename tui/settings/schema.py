@@ -175,6 +175,8 @@ class Ui(Section):
     """Whether shift+tab in the composer changes the thinking level."""
     vim: bool = False
     """Whether the composer has the keys of vim."""
+    titles: Literal["prompt", "model"] = "prompt"
+    """Titles of sessions: the first words of the prompt, or written by the model, which takes a small request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ import math
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from itertools import islice
@@ -75,7 +74,11 @@ def read_user_text(path: Path, limit: int = MEGABYTE) -> str | None:
 
 
 def parse_user_toml(text: str) -> dict[str, object]:
-    """Parse a TOML document. Every error is a TOMLDecodeError."""
+    """Parse a TOML document. Every error is a TOMLDecodeError, which is a ValueError."""
+    if not text:
+        return {}
+    import tomllib  # not loaded by a start without settings
+
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

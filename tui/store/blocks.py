@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
+from tui.domain.digests import sha256
 from tui.domain.fast_dataclass import dataclass
 from tui.store.codec import UNREADABLE, Json, Unreadable, dumps, loads
 
@@ -319,7 +319,7 @@ def _extract_blobs(value: object, limit: int, blobs: dict[str, bytes]) -> object
     match value:
         case str() if len(value) > limit:
             content = value.encode("utf-8", "surrogatepass")
-            name = hashlib.sha256(content).hexdigest()
+            name = sha256(content).hex()
             blobs[name] = content
             return {APART: name}
         case list():

@@ -134,6 +134,7 @@ def message_from(identity: str, role: str, meta: Json, blocks: tuple[Block, ...]
         interrupted=_text_or_none(meta, "interrupted"),
         superseded=_flag(meta, "superseded"),
         seconds=number_of(meta, "seconds"),
+        first_token_s=number_of(meta, "first_token_s"),
         cost=_cost(meta),
         cache=_child(meta, "cache", _cache_record),
         answered_early=_flag(meta, "answered_early"),

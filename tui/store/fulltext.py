@@ -7,6 +7,7 @@ spaces or attach particles to words: their characters are indexed one by one and
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,8 +18,8 @@ from tui.store.blocks import read_blocks, searchable_text
 from tui.store.codec import Json
 
 _WITHOUT_SPACES = lazy_regex(
-    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 LONG = 1 << 20
 """Characters: a longer text is not bound to its statement. SQLite would copy it twice, and keep one of the copies as
@@ -40,9 +41,13 @@ def indexed_text(text: str) -> str:
 
 
 def _spaced_parts(text: str) -> Iterator[str]:
-    """In parts, because no other thread runs during one substitution. Both patterns match single characters."""
+    """In parts, because no other thread runs during one substitution. The words are the same wherever a part ends."""
     for start in range(0, len(text), PART):
-        yield _NOT_WORDS.sub(" ", _WITHOUT_SPACES.sub(r" \1 ", text[start : start + PART]))
+        yield _NOT_WORDS.sub(" ", _WITHOUT_SPACES.sub(_spaced, text[start : start + PART]))
+
+
+def _spaced(found: re.Match[str]) -> str:
+    return f" {' '.join(found[0])} "
 
 
 def _encoded(text: str) -> str | bytearray:

@@ -149,6 +149,12 @@ class StoredLibrary:
     async def rename(self, session: str, title: str) -> None:
         await self._change(session, lambda connection, number: sessions.rename(connection, number, title))
 
+    async def set_written_title(self, session: str, title: str) -> str:
+        """Set a title that a model wrote, unless the user has set one. Returns it as it is stored, or ""."""
+        return await self._database.run(
+            lambda connection: sessions.set_written_title(connection, session_number(connection, session), title)
+        )
+
     async def pin(self, session: str, *, pinned: bool) -> None:
         """Pin or unpin a session."""
         await self._set(session, "pinned", pinned)

@@ -173,6 +173,7 @@ def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of)
     """
     make_private(path)
     unclean = _size(path.with_name(path.name + "-wal")) > 0
+    _refuse_irregular(path)
     _check_header(path)
     connection = connect(path)
     try:
@@ -230,7 +231,9 @@ def open_reader(path: Path) -> ReadConnection:
     """Open what exists for reading; if nothing exists, an empty database in memory."""
     if _size(path) == 0 and not _size(path.with_name(path.name + "-wal")):
         return ReadConnection(_empty())
-    _check_header(path)
+    # The header is left to SQLite: the writer's connection may be open, and closing a handle of our own would release
+    # its locks. The next process to close the database would then remove the log that the writer writes to.
+    _refuse_irregular(path)
     try:
         return _usable(ReadConnection(connect(path, "ro")))
     except sqlite3.OperationalError:
@@ -320,9 +323,13 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _check_header(path: Path) -> None:
+def _refuse_irregular(path: Path) -> None:
     for suffix in ("", *SIDECARS):
         refuse_irregular(path.with_name(path.name + suffix))
+
+
+def _check_header(path: Path) -> None:
+    """Raises DamagedDatabase. Only before this process opens the database: closing a file releases all of its locks."""
     with path.open("rb") as file:
         start = file.read(HEADER_SIZE)
     if start and (len(start) < HEADER_SIZE or not start.startswith(HEADER)):

@@ -13,6 +13,7 @@ from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid
 from tui.domain.errors import StoreFull, StoreReadOnly
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 from tui.store import leases, sessions
@@ -34,7 +35,7 @@ from tui.store.turns import (
     turn_number,
 )
 
-_BUDGET = re.compile(r"\d{1,9}", re.ASCII)
+_BUDGET = lazy_regex(r"\d{1,9}", re.ASCII)
 """A level of an answer that was a number of tokens. Longer ones come from forged files."""
 
 

@@ -219,6 +219,17 @@ def numbered(connection: sqlite3.Connection, session: int, title: str) -> str:
     return next(name for number in count(2) if (name := f"{start}{number})") not in taken)
 
 
+def set_written_title(connection: sqlite3.Connection, session: int, title: str) -> str:
+    """Set a title that a model wrote, unless the user has set one. Returns it as it is stored, or ""."""
+    (is_titled,) = connection.execute("SELECT titled FROM session WHERE seq = ?", (session,)).fetchone()
+    clean = _in_one_line(title)
+    if is_titled or not clean:
+        return ""
+    given = numbered(connection, session, clean)
+    connection.execute("UPDATE session SET title = ? WHERE seq = ?", (given, session))
+    return given
+
+
 def rename(connection: sqlite3.Connection, session: int, title: str) -> None:
     """Set the user's title; an empty one allows an automatic title again."""
     clean = _in_one_line(title)

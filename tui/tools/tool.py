@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock
 from tui.domain.printable import printable
 from tui.domain.tool_run import ToolRun
-from tui.tools.permissions.permissions import Intent, Permissions
+from tui.tools.permissions.permissions import IntendedAction, Permissions
 from tui.tools.permissions.rules import Access, RequestedAccess, Strength
 
 
 @dataclass(slots=True)
-class Job:
+class CallContext:
     """A running call: asks for more permission and reports progress."""
 
     call: ToolCallBlock
@@ -37,15 +37,15 @@ class Job:
         """Whether a rule keeps a search in the folder ``agreed`` from showing this file."""
         return self.permissions.withholds(requested, agreed, self.run.session)
 
-    async def permit(self, intent: Intent) -> None:
+    async def permit(self, action: IntendedAction) -> None:
         """Ask the rules, then the user. Raises ToolError if the call is not allowed."""
-        grant = await self.permissions.permit(self.call, intent, self.run)
+        grant = await self.permissions.permit(self.call, action, self.run)
         if grant.strength.rank < self.strength.rank:
             self.strength, self.rule = grant.strength, grant.rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CallResult:
     """The result of a call."""
 
     content: tuple[TextBlock | ImageBlock, ...]
@@ -57,11 +57,11 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedCall:
     """A validated call, ready to run once it is permitted."""
 
-    intents: Sequence[Intent]
-    perform: Callable[[Job], Awaitable[Outcome]]
+    actions: Sequence[IntendedAction]
+    perform: Callable[[CallContext], Awaitable[CallResult]]
 
 
 class Tool(Protocol):
@@ -87,7 +87,7 @@ class Tool(Protocol):
         """The model that validates the arguments."""
         ...
 
-    async def prepare(self, arguments: BaseModel) -> Prepared:
+    async def prepare(self, arguments: BaseModel) -> PreparedCall:
         """Validate a call without side effects. Raises ToolError."""
         ...
 
@@ -97,6 +97,6 @@ def on_a_line(path: Path) -> str:
     return printable(str(path), keep_newlines=False)
 
 
-def text_outcome(text: str, *, failed: bool = False, note: str = "", diff: str = "") -> Outcome:
+def text_result(text: str, *, failed: bool = False, note: str = "", diff: str = "") -> CallResult:
     """A result of plain text."""
-    return Outcome(content=(TextBlock(text=text),), failed=failed, note=note, diff=diff)
+    return CallResult(content=(TextBlock(text=text),), failed=failed, note=note, diff=diff)

@@ -35,7 +35,7 @@ from tui.tools.permissions.ruled_paths import ruled_paths
 from tui.tools.permissions.rules import Access
 from tui.tools.sandbox.guarded_entries import Guards
 from tui.tools.sandbox.sandbox import Kernel, Sandbox, this_kernel
-from tui.tools.tool import Job, Outcome, Prepared, Tool, text_outcome
+from tui.tools.tool import CallContext, CallResult, PreparedCall, Tool, text_result
 
 BUILT_IN = "built in"
 SESSIONS_KEPT = 50
@@ -73,14 +73,14 @@ class Toolbox:
             if call.name in self.disabled:
                 raise ToolError(f"The tool `{call.name}` is disabled.")
             prepared = await self._prepared(call, run.session)
-            job = Job(call, run, self.permissions, self.redact)
-            for intent in prepared.intents:
-                await job.permit(intent)
+            running = CallContext(call, run, self.permissions, self.redact)
+            for action in prepared.actions:
+                await running.permit(action)
             run.begun()
-            outcome = await prepared.perform(job)
+            result = await prepared.perform(running)
         except ToolError as error:
-            outcome = text_outcome(error.message, failed=True)
-        return self._result(call, outcome)
+            result = text_result(error.message, failed=True)
+        return self._result(call, result)
 
     def rows(self, count_tokens: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
         """All tools, for lists; ``count_tokens`` counts the tokens of a definition for the current model."""
@@ -133,7 +133,7 @@ class Toolbox:
     def _access(self, name: str) -> Access:
         return self.tools[name].access if name in self.tools else Access.MCP
 
-    async def _prepared(self, call: ToolCallBlock, session: str) -> Prepared:
+    async def _prepared(self, call: ToolCallBlock, session: str) -> PreparedCall:
         arguments = _parsed(call.arguments)
         tool = self._of_session(session).get(call.name) or self.tools.get(call.name)
         if tool is None:
@@ -150,18 +150,18 @@ class Toolbox:
             self._of_sessions.popitem(last=False)
         return tools
 
-    def _result(self, call: ToolCallBlock, outcome: Outcome) -> ToolResultBlock:
+    def _result(self, call: ToolCallBlock, result: CallResult) -> ToolResultBlock:
         content: list[TextBlock | ImageBlock] = [
             TextBlock(text=self.redact(block.text)) if isinstance(block, TextBlock) else block
-            for block in outcome.content
+            for block in result.content
         ]
         return ToolResultBlock(
             call_id=call.call_id,
             name=call.name,
             content=tuple(content),
-            failed=outcome.failed,
-            note=self.redact(outcome.note),
-            diff=self.redact(outcome.diff),
+            failed=result.failed,
+            note=self.redact(result.note),
+            diff=self.redact(result.diff),
         )
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.screen import Screen
 
-    from tui.app.background_sessions import News
+    from tui.app.background_sessions import BackgroundEvent
     from tui.app.services import AppServices
     from tui.ui.terminal.background import BackgroundQuestion
     from tui.ui.terminal.shutdown import Shutdown
@@ -172,7 +172,7 @@ class PonderApp(HookedApp[int]):
         self.ui_services.pictures.close()
         self.ui_services.diagrams.end()
 
-    def _heard_elsewhere(self, news: News) -> None:
+    def _heard_elsewhere(self, news: BackgroundEvent) -> None:
         self._later(self.ui_services.heard_elsewhere, news)
 
     def _later(self, work: Callable[..., None], *arguments: object) -> None:
@@ -247,7 +247,7 @@ class PonderApp(HookedApp[int]):
         # Error messages quote names as code, for the command line and the log; a toast is plain text.
         message = printable(f"{text} · {advice}" if advice else text).replace("`", "")[:LONGEST_TOAST]
         self.notify(message, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
-        self.call_after_refresh(place_toasts, self)
+        self.call_after_refresh(place_toasts, self.chat)
 
     def _drop_toasts(self) -> None:
         """Remove toasts that would cover a sheet."""
@@ -286,6 +286,8 @@ class PonderApp(HookedApp[int]):
 
     def before_painting(self, screen: Screen[object], update: RenderableType | None) -> RenderableType | None:
         """Change rows with wide characters so that they do not shift their neighbours, and draw sixels over others."""
+        if isinstance(screen, Sheet) and screen.is_fitting:
+            return None
         whole = with_whole_rows(screen, update)
         return cast("RenderableType | None", with_sixels(whole, self.ui_services.pictures.sixels_of, self.size.height))
 

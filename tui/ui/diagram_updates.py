@@ -1,4 +1,4 @@
-"""Shows diagrams in the transcripts when they are drawn."""
+"""Shows diagrams and the colours of code in the transcripts when their threads are done."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from tui.ui.markdown.diagrams import drawings
+from tui.ui.markdown.lexers import lexers
 from tui.ui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DiagramUpdates:
-    """Hears of drawings on their thread; several at once cost one layout."""
+    """Hears of drawings and lexers on their threads; several at once cost one layout."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
@@ -22,10 +23,12 @@ class DiagramUpdates:
     def begin(self) -> None:
         """Listen while the screen exists."""
         drawings().listen(self._heard)
+        lexers().listen(self._heard)
 
     def end(self) -> None:
         """The screen ends."""
         drawings().forget(self._heard)
+        lexers().forget(self._heard)
 
     def _heard(self) -> None:
         if not self._is_due:

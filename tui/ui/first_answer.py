@@ -7,20 +7,14 @@ from functools import cache
 
 from tui.ui.short_turns import short_turns
 
-LANGUAGES = ("python", "bash", "json", "javascript", "diff")
-"""Languages of code in most conversations. Others are loaded when they are first seen."""
-
 
 @cache
 def load() -> None:
-    """Import the modules, and make the parser and the lexers; once."""
+    """Import the modules and make the parser, once."""
     with short_turns():
         # Imported here, on the thread: this module belongs to the first screen.
         from tui.ui.markdown import document  # noqa: F401  # what the transcript imports with the first words
-        from tui.ui.markdown.highlight import highlight
         from tui.ui.markdown.tokens import parse
 
         parse("")
-        for language in LANGUAGES:
-            highlight([""], language)
     gc.freeze()  # as after the start: all of it stays, and a collection need not look at it

@@ -14,6 +14,7 @@ from textual import constants
 from textual.binding import Binding
 
 from tui.ui.services import apply_motion_setting
+from tui.ui.terminal.after_kill import TerminalGuard
 from tui.ui.terminal.gc_schedule import GcSchedule
 from tui.ui.terminal.textual_private import driver_of
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
+LOOK_AT_REST_S = 5
+"""Interval between looks at what garbage there is while nothing happens."""
 AGAIN_S = 1.5
 """How long "again to quit" applies, and how close two escapes must be."""
 
@@ -66,6 +69,12 @@ class GlobalKeys:
             app.app_suspend_signal.subscribe(app, lambda _: stdio_redirect.restore(), immediate=True)
             app.app_resume_signal.subscribe(app, lambda _: stdio_redirect.redirect(), immediate=True)
         app.app_resume_signal.subscribe(app, lambda _: self._repaint())
+        if shutdown is not None:
+            guard = TerminalGuard()
+            shutdown.gives_back = guard.given_back
+            app.app_suspend_signal.subscribe(app, lambda _: guard.given_back(), immediate=True)
+            app.app_resume_signal.subscribe(app, lambda _: guard.taken(), immediate=True)
+            app.call_after_refresh(guard.start)
         apply_motion_setting(app)
         app.call_after_refresh(_start_gc_schedule, app)
         self._listen(loop)
@@ -119,7 +128,7 @@ class GlobalKeys:
             chat.clear_selection()
         elif not chat.composer.has_focus:
             chat.composer.focus()
-        elif chat.edit_mode.turn is not None:
+        elif chat.edit_mode.turn is not None or chat.edit_mode.is_restored:
             chat.composer.take()
         elif view is not None and view.queue:
             await app.editing.take_all_queued()
@@ -167,11 +176,12 @@ def _start_gc_schedule(app: PonderApp) -> None:
         house = GcSchedule(app.chat.is_busy)
         house.begin()
 
-        def each_second() -> None:
+        def tick() -> None:
             house.tick()
             app.chat.composer.rest()
+            app.set_timer(LOOK_AT_REST_S if house.is_at_rest else 1, tick)
 
-        app.set_interval(1, each_second)
+        app.set_timer(1, tick)
 
 
 def _stray_exception(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:

@@ -36,13 +36,13 @@ from tui.ui.terminal.notifications import Notifications
 from tui.ui.terminal.textual_private import write_to_terminal
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Fold
-from tui.ui.transcript.build_sections import Showing
+from tui.ui.transcript.build_sections import DisplayOptions
 from tui.ui.transcript.code_display import shift_code, toggle_source
 from tui.ui.transcript.stops import jump
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
-    from tui.app.background_sessions import News
+    from tui.app.background_sessions import BackgroundEvent
     from tui.app.prompt_templates import PromptTemplates
     from tui.ui.app import PonderApp
 
@@ -59,6 +59,8 @@ class UiServices:
         self.pictures = Pictures(app)
         self.diagrams = DiagramUpdates(app)
         self.shell = ShellCommands(app)
+        self.recent_commands: list[str] = []
+        """Ids of the commands chosen in the palette since the start, newest first."""
 
     @property
     def registry(self) -> Registry:
@@ -68,17 +70,17 @@ class UiServices:
         """The theme's styles for line-drawn widgets."""
         return self._app.theming.theme_styles(self._app)
 
-    def showing(self) -> Showing:
+    def display_options(self) -> DisplayOptions:
         """How thinking and pictures are shown."""
         layers = self._app.services.settings.layers()
         shown = bool(layers.value("reasoning.includeInResponse"))
         still = bool(layers.value("ui.plain")) or not layers.value("ui.motion")
-        return Showing(thinking=shown, fold=self._fold, pictures=self.pictures, still=still)
+        return DisplayOptions(thinking=shown, fold=self._fold, pictures=self.pictures, still=still)
 
     def step_thinking_view(self) -> Fold:
         """Switch all thinking to the next of folded, peek and full."""
         self._fold = self._fold.next
-        self._app.chat.conversation.show(self.showing())
+        self._app.chat.conversation.show(self.display_options())
         return self._fold
 
     async def reread_prompts(self) -> None:
@@ -199,7 +201,7 @@ class UiServices:
                 if "ui.thinking" in values:
                     self._fold = Fold(str(values["ui.thinking"]))
                 if "ui.thinking" in values or "reasoning.includeInResponse" in values:
-                    self._app.chat.conversation.show(self.showing())
+                    self._app.chat.conversation.show(self.display_options())
                 follow_settings(self._app, values)
             case CompressionFinished(before, after, error="", summary=summary) if summary:
                 self.say(
@@ -223,7 +225,7 @@ class UiServices:
         title = view.title if view is not None and not self._app.services.sessions.private else ""
         self.notifications.notify(event, setting, title, waiting=view is not None and bool(view.queue))
 
-    def heard_elsewhere(self, news: News) -> None:
+    def heard_elsewhere(self, news: BackgroundEvent) -> None:
         """Handle what happened in a session that is not on the screen."""
         self._app.chat.show_elsewhere()
         row, event = news.session, news.event
@@ -233,6 +235,8 @@ class UiServices:
         self.notifications.notify(event, setting, "" if row.private else row.title, waiting=bool(row.queued))
         if isinstance(event, TurnFinished | TurnFailed) and row.queued:
             return  # its next prompt is sent now
+        if isinstance(event, ApprovalAsked) and self._app.screen is self._app.chat:
+            return  # the line above the composer says it, and a message would cover the line
         words, severity = _news_words(event)
         if words:
             self.say(f"“{one_line(row.title, 40)}” {words}", severity, f"{self.key_of_next_session()} opens it.")
@@ -241,6 +245,11 @@ class UiServices:
         """The key or the command that goes to the session that needs the user most."""
         keys = self.keymap.get("session.next")
         return key_words(keys[0]) if keys else "/next"
+
+    def key_of_answer_now(self) -> str:
+        """The key or the command that skips the wait before a retry."""
+        keys = self.keymap.get("chat.answer_now")
+        return key_words(keys[0]) if keys else "/now"
 
     def _ask_for_key(self) -> None:
         view = self._app.chat.view()

@@ -111,6 +111,12 @@ async def _refresh(context: CommandContext, _: str) -> None:
     context.screen.say(f"The provider lists {count(listed, 'model')}.")
 
 
+def _providers(context: CommandContext, typed: str) -> Iterable[Offer]:
+    word = typed.lower()
+    rows = context.services.keys.providers()
+    return [(row.provider, f"{row.title} · {row.detail}") for row in rows if row.provider.startswith(word)]
+
+
 async def _key(context: CommandContext, argument: str) -> None:
     if len(argument.split()) > 1:
         raise UsageError("A key is never typed into a command.", advice="`/key PROVIDER` asks for it, masked.")
@@ -125,6 +131,7 @@ COMMANDS = (
         help="Choose the model, with a level or budget; alone it opens the picker, `info` shows its facts.",
         group=Group.MODEL,
         run=_set_model,
+        palette=False,  # the picker is in it
         cost=_cost_of_model,
         argument=Argument(usage="NAME[/LEVEL]", complete=_names),
         example="/model anthropic/claude-opus-5-5/high",
@@ -185,7 +192,7 @@ COMMANDS = (
     Command(
         id="model.previous",
         title="Previous recent model",
-        help="The same, backwards.",
+        help="Step back through recently used models and levels.",
         group=Group.MODEL,
         run=_previous_model,
         keys=("shift+f2",),
@@ -203,10 +210,10 @@ COMMANDS = (
         id="key.set",
         slash="key",
         title="Set a provider's key",
-        help="Enter a provider's key in a masked dialog, and save it if you like.",
+        help="Enter a provider's key in a masked dialog; alone it lists all providers and the state of their keys.",
         group=Group.MODEL,
         run=_key,
-        argument=Argument(usage="PROVIDER", required=True),
+        argument=Argument(usage="PROVIDER", complete=_providers),
         example="/key openai",
     ),
 )

@@ -107,7 +107,7 @@ COMMANDS = (
     ),
     _owned(
         "composer.steer",
-        "Send after this step",
+        "Send with the next tool results",
         "While a turn runs: send the message with the next tool results. With an empty composer: move the last queued "
         "prompt there, or back to the end of the turn.",
         ("tab",),
@@ -122,7 +122,7 @@ COMMANDS = (
     ),
     _owned(
         "composer.escape",
-        "Escape",
+        "Stop, or one step back",
         "One step per press: close the popup, stop streaming and hold the queue, clear the selection, focus the "
         "composer, end an edit, put queued prompts back into the draft. Never quits. "
         "Twice on an empty composer: edit the last prompt.",

@@ -97,7 +97,7 @@ class _Request:
 
         from tui.providers.http.httpx_connection import httpx, system_trust
 
-        secure = url.startswith("https:")
+        secure = not url.lower().startswith("http:")
         try:
             # The metadata service is plain HTTP on this machine's link: a proxy must not see what it answers.
             with httpx.Client(verify=system_trust() if secure else False, trust_env=secure) as client:

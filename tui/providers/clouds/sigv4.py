@@ -33,7 +33,10 @@ class Clock:
 
     def time(self) -> datetime:
         """The time to sign with."""
-        return datetime.fromtimestamp(self._now() + self._ahead_s, UTC)
+        try:
+            return datetime.fromtimestamp(self._now() + self._ahead_s, UTC)
+        except (ValueError, OverflowError, OSError):  # the year 10000, by the server's clock
+            return datetime.fromtimestamp(self._now(), UTC)
 
     def compare(self, date: str) -> None:
         """Take over the time of a ``Date`` header if it differs so much that a signature may fail."""

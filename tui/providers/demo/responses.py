@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import hmac
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Literal, Protocol
 
+from tui.domain.digests import sha256
 from tui.domain.fast_dataclass import dataclass
 from tui.wires.json_text import dumps, loads
 
@@ -18,14 +17,12 @@ _SIGNING_KEY = b"the demo's own ink, not a secret"
 
 def sign(thinking: str) -> str:
     """Return the signature of a text."""
-    return base64.b64encode(
-        hmac.new(_SIGNING_KEY, thinking.encode("utf-8", "replace"), hashlib.sha256).digest()
-    ).decode()
+    return base64.b64encode(sha256(_SIGNING_KEY + thinking.encode("utf-8", "replace"))).decode()
 
 
 def is_signed(thinking: str, signature: str) -> bool:
     """Whether the signature is the one of this text."""
-    return hmac.compare_digest(sign(thinking).encode(), signature.encode("utf-8", "replace"))
+    return sign(thinking) == signature
 
 
 def encrypted(thinking: str) -> str:

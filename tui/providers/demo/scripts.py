@@ -17,12 +17,16 @@ _FILE_NAME = lazy_regex(r"(?<![\w./-])[\w./-]{0,200}\w\.\w{1,5}\b|\bREADME\b|\bL
 _READ_LENGTH = 2_000
 """Characters at both ends of a prompt that the demo reads: it answers at once, however much is pasted."""
 _TOPICS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\bways to sort\b", re.I), "sorting"),
+    (re.compile(r"\bnight sky\b", re.I), "night-sky"),
     (re.compile(r"\b(markdown|table|code|showcase|format)", re.I), "showcase"),
     (re.compile(r"\b(think|reason|puzzle|riddle|prove|why)", re.I), "thinking"),
     (re.compile(r"\b(context|token|meter|compress|cost|price)", re.I), "context"),
     (re.compile(r"\b(key|auth|provider|model|start|set ?up|local|ollama)", re.I), "models"),
     (re.compile(r"\b(error|fail|retry|offline)", re.I), "errors"),
 )
+_OWN_THINKING = {"sorting", "night-sky"}
+"""What the prompts of the first screen are about: the thinking fits the answer."""
 _FOR_TOOLS = re.compile(
     r"\b(list|read|open)\b.*\b(files?|folder|directory|readme)\b|\b(make a|fix the) bug\b", re.I | re.S
 )
@@ -98,13 +102,14 @@ def _pieces(request: ParsedRequest) -> tuple[Piece, ...]:
     if (step := errand(request)) is not None:
         return step
     if request.results:
-        return (Think(_page("reading").format(count=len(request.results))), Say(_report(request)))
+        return (Think(_page("reading")), Say(_report(request)))
     if calls := _calls(request):
         return (Think(_page("looking")), Say("Let me look."), *calls)
     topic = next((name for pattern, name in _TOPICS if pattern.search(asked)), "tour")
     if not request.tools and _FOR_TOOLS.search(asked):
         topic = "no-tools"
-    thinking = _page("thinking-long" if _HARD.search(asked) else "thinking-short")
+    thoughts = topic if topic in _OWN_THINKING else "long" if _HARD.search(asked) else "short"
+    thinking = _page(f"thinking-{thoughts}")
     return (Think(thinking.replace("{asked}", " ".join(asked.split())[:80])), Say(_page(topic)))
 
 
@@ -115,7 +120,8 @@ def _asks_for_summary(request: ParsedRequest) -> bool:
 
 def _calls(request: ParsedRequest) -> tuple[Call, ...]:
     asked, calls = _both_ends(request.prompt), []
-    if re.search(r"\b(list|files|folder|directory|ls)\b", asked, re.I) and (name := _tool(request, "list", "glob")):
+    lists = re.search(r"\A\s*list\b|\b(files|folder|directory|ls)\b", asked, re.I)
+    if lists and (name := _tool(request, "list", "glob")):
         calls.append(Call(name, _arguments(request, name, ".")))
     found = _FILE_NAME.search(asked)
     wants = re.search(r"\b(read|open|show|cat)\b", asked, re.I) and (found or re.search(r"\bfiles?\b", asked, re.I))

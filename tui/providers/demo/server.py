@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
+from tui.domain.digests import sha256
 from tui.domain.errors import ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.providers.demo.requests import ParsedRequest, parse_anthropic, parse_chat, parse_gemini, parse_responses
@@ -91,7 +91,7 @@ class DemoServer:
         model = text(body, "model") or path.rpartition("/")[2].partition(":")[0]
         if model not in MODELS:
             return _refused(Refusal(404, "not_found_error", f"model: {model}"))
-        stem = hashlib.sha256(request.body or b"").hexdigest()[:12]
+        stem = sha256(request.body or b"").hex()[:12]
         asked = counted_as(parsed) or stem
         self._asked[asked] += 1
         script = script_for(parsed, attempt=self._asked[asked])

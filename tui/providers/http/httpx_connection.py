@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import SplitResult
 
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.late_ssl import complete_asyncio
 from tui.domain.printable import one_line
 from tui.providers.http.connection import RawResponse, Route
 from tui.providers.http.deadlines import RequestLimits
@@ -34,6 +35,7 @@ import httpx
 
 from tui.providers.http.upload_rescue import in_pieces, rescuer
 
+complete_asyncio()
 if sys.modules.get("httpx._main", httpx) is None:
     del sys.modules["httpx._main"]
 

@@ -8,7 +8,6 @@ first server that is not in this process.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
@@ -31,6 +30,8 @@ from tui.providers.http.request import HttpRequest
 from tui.providers.redaction import quiet_http_loggers
 
 if TYPE_CHECKING:
+    import ssl
+
     from tui.providers.http.httpx_connection import Inflate
 
 

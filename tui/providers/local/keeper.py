@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import signal
 import subprocess
 import sys
@@ -55,6 +54,8 @@ class Keeper:
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._folder = ServerFolder(Path(wanted.folder))
+        import secrets  # loads OpenSSL
+
         key = secrets.token_urlsafe(32)
         self._server = self._start(key)
         self._state = ServerState(

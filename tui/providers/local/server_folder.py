@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, field
@@ -151,6 +150,8 @@ class ServerFolder:
 
     def hold(self) -> Holder:
         """Claim the server for this process."""
+        import secrets  # loads OpenSSL
+
         return Holder(self._holders / f"{os.getpid()}-{secrets.token_hex(4)}")
 
     def last_uses(self) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import subprocess
@@ -15,6 +14,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from tui.domain.digests import sha256
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import ModelLoading
@@ -101,13 +101,12 @@ class LocalServers:
 
     async def until_ready(self, model: str) -> AsyncGenerator[ModelLoading | ServerState, None]:
         """Start the server if it does not run, and yield progress; the state of the running server comes last."""
-        place, wanted = await asyncio.to_thread(self._claimed, model)
+        place, wanted, state = await asyncio.to_thread(self._claimed, model)
         loop = asyncio.get_running_loop()
         starts, waited = 0, False
         told_at = loop.time()
         told: float | None = -1.0
         while True:
-            state = await asyncio.to_thread(self._looked, place, wanted, waited=waited)
             stage = state.stage if state is not None else None
             if state is not None and stage is Stage.READY:
                 if self._known.get(model) != state.port:
@@ -126,6 +125,7 @@ class LocalServers:
                 told, told_at = share, loop.time()
                 yield ModelLoading(share)
             await asyncio.sleep(LOOK_S)
+            state = await asyncio.to_thread(self._looked, place, wanted, waited=waited)
 
     async def ready(self, model: str) -> ServerState:
         """Return the running server of a model, started if need be."""
@@ -183,11 +183,12 @@ class LocalServers:
             while self._held:
                 self._held.popitem()[1].release()
 
-    def _claimed(self, model: str) -> tuple[ServerFolder, Wanted]:
-        """Claim the server; every exception is a ProviderError."""
+    def _claimed(self, model: str) -> tuple[ServerFolder, Wanted, ServerState | None]:
+        """Claim the server and look at it; every exception is a ProviderError."""
         try:
             with self._claiming:  # two requests may ask for one model at the same time
-                return self._claim(model)
+                place, wanted = self._claim(model)
+            return place, wanted, self._looked(place, wanted, waited=False)
         except ProviderError:
             raise
         except PonderError as error:
@@ -251,7 +252,7 @@ class LocalServers:
 def server_folder(folder: Path, files: ModelFile, options: LocalOptions, program: str) -> ServerFolder:
     """Return the folder of a model's server. Windows share a server if they would start the same one."""
     name = json.dumps([FORMAT, str(files.path), str(files.mmproj), program, options.context])
-    return ServerFolder(folder / hashlib.sha256(name.encode()).hexdigest()[:16])
+    return ServerFolder(folder / sha256(name.encode()).hex()[:16])
 
 
 def program_for(options: LocalOptions, environment: Mapping[str, str]) -> str:

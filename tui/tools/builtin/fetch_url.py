@@ -30,9 +30,9 @@ from tui.tools.builtin.file_tools import MAX_IMAGE
 from tui.tools.builtin.html_text import readable
 from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of
 from tui.tools.cut_text import end_between_keys
-from tui.tools.permissions.permissions import Intent, offered
+from tui.tools.permissions.permissions import IntendedAction, offered
 from tui.tools.permissions.rules import Access, GuardedKind, RequestedAccess
-from tui.tools.tool import Job, Outcome, Prepared
+from tui.tools.tool import CallContext, CallResult, PreparedCall
 
 if TYPE_CHECKING:
     import httpx
@@ -116,16 +116,16 @@ class FetchUrl:
     access: Access = Access.NETWORK
     arguments: type[BaseModel] = field(default=FetchUrlArguments)
 
-    async def prepare(self, arguments: BaseModel) -> Prepared:
+    async def prepare(self, arguments: BaseModel) -> PreparedCall:
         """Check the address before the user is asked."""
         if not isinstance(arguments, FetchUrlArguments):
             raise TypeError
         first = await self._stop(arguments.url)
 
-        async def perform(job: Job) -> Outcome:
-            return await self._fetch(first, arguments.start, job)
+        async def perform(running: CallContext) -> CallResult:
+            return await self._fetch(first, arguments.start, running)
 
-        return Prepared(intents=(_intent(self.name, first),), perform=perform)
+        return PreparedCall(actions=(_action(self.name, first),), perform=perform)
 
     async def _stop(self, text: str) -> _Hop:
         """Resolve a URL. Raises ToolError for one that must never be fetched."""
@@ -148,7 +148,7 @@ class FetchUrl:
             return _Hop(url=url, host=host, port=port, address=addresses[0], reach=Reach.PRIVATE)
         return _Hop(url=url, host=host, port=port, address=addresses[0], reach=Reach.INTERNET, proxy=proxy)
 
-    async def _fetch(self, stop: _Hop, start: int, job: Job) -> Outcome:
+    async def _fetch(self, stop: _Hop, start: int, running: CallContext) -> CallResult:
         for _ in range(MAX_REDIRECTS + 1):
             try:
                 async with asyncio.timeout(MAX_SECONDS):
@@ -156,13 +156,13 @@ class FetchUrl:
             except TimeoutError:
                 raise ToolError(f"`{stop.host}` did not finish within {MAX_SECONDS:g} s.") from None
             if answer.location is None:
-                return await asyncio.to_thread(_outcome, answer, stop, start)
+                return await asyncio.to_thread(_result_of, answer, stop, start)
             following = await self._stop(urljoin(stop.url.geturl(), answer.location))
             if stop.url.scheme == "https" and following.url.scheme == "http":
                 raise ToolError(f"`{stop.host}` redirects to plain http: not followed.")
             if following.permission_scope != stop.permission_scope:
-                await job.permit(_intent(self.name, following))
-            job.progress(f"redirected to {following.host}")
+                await running.permit(_action(self.name, following))
+            running.progress(f"redirected to {following.host}")
             stop = following
         raise ToolError(f"More than {MAX_REDIRECTS} redirects.")
 
@@ -288,10 +288,10 @@ _WHERE = {
 }
 
 
-def _intent(tool: str, stop: _Hop) -> Intent:
+def _action(tool: str, stop: _Hop) -> IntendedAction:
     near = stop.reach is not Reach.INTERNET
     where = _WHERE[stop.reach]
-    return Intent(
+    return IntendedAction(
         requested=RequestedAccess(
             tool=tool,
             access=Access.NETWORK,
@@ -305,16 +305,16 @@ def _intent(tool: str, stop: _Hop) -> Intent:
     )
 
 
-def _outcome(answer: _Answer, stop: _Hop, start: int) -> Outcome:
+def _result_of(answer: _Answer, stop: _Hop, start: int) -> CallResult:
     failed = answer.status >= 400
     address = printable(stop.url.geturl(), keep_newlines=False)
     head = f"{address} answered {answer.status}"
     picture = picture_type(answer.body[:16])
     if picture is not None and not failed and len(answer.body) <= MAX_IMAGE:
         data = base64.b64encode(answer.body).decode()
-        return Outcome(content=(TextBlock(text=f"{head}: {picture}"), ImageBlock(media_type=picture, data=data)))
+        return CallResult(content=(TextBlock(text=f"{head}: {picture}"), ImageBlock(media_type=picture, data=data)))
     if b"\0" in answer.body[:4096]:
-        return Outcome(
+        return CallResult(
             content=(
                 TextBlock(text=f"{head} with {count(len(answer.body), 'byte')} of {answer.media_type or 'something'}."),
             ),
@@ -327,7 +327,7 @@ def _outcome(answer: _Answer, stop: _Hop, start: int) -> Outcome:
         notes.append(f"(characters {start:,} to {start + len(shown):,}; go on with start={start + len(shown)})")
     if answer.cut:
         notes.append(f"(the page is longer than {MAX_BYTES:,} bytes and was cut)")
-    return Outcome(content=(TextBlock(text="\n".join(notes) + f"\n\n{shown}"),), failed=failed)
+    return CallResult(content=(TextBlock(text="\n".join(notes) + f"\n\n{shown}"),), failed=failed)
 
 
 def _text(answer: _Answer) -> str:

@@ -36,7 +36,7 @@ from tui.tools.builtin.workspace import (
 )
 from tui.tools.cut_text import beginning, end_between_keys
 from tui.tools.permissions.rules import Access, GuardedKind
-from tui.tools.tool import Job, Outcome, Prepared, text_outcome
+from tui.tools.tool import CallContext, CallResult, PreparedCall, text_result
 
 FILES_KEPT = 64
 TEXT_KEPT = 256 * 1024
@@ -142,32 +142,32 @@ class ReadFile:
     access: Access = Access.READ
     arguments: type[BaseModel] = ReadFileArguments
 
-    async def prepare(self, arguments: BaseModel) -> Prepared:
+    async def prepare(self, arguments: BaseModel) -> PreparedCall:
         """Check the path."""
         if not isinstance(arguments, ReadFileArguments):
             raise TypeError
         path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
-        async def perform(job: Job) -> Outcome:
-            return await asyncio.to_thread(self._read, path, arguments.offset, arguments.limit, job.redact)
+        async def perform(running: CallContext) -> CallResult:
+            return await asyncio.to_thread(self._read, path, arguments.offset, arguments.limit, running.redact)
 
-        return Prepared(intents=(read_intent(self.name, path),), perform=perform)
+        return PreparedCall(actions=(read_intent(self.name, path),), perform=perform)
 
-    def _read(self, path: WorkspacePath, offset: int, limit: int, redact: Callable[[str], str]) -> Outcome:
+    def _read(self, path: WorkspacePath, offset: int, limit: int, redact: Callable[[str], str]) -> CallResult:
         with opened_file(path.real) as (handle, status):
             head = os.pread(handle, 8192, 0)
             media_type = picture_type(head)
             if media_type is not None:
                 return _picture(handle, status.st_size, media_type, path)
             if b"\0" in head:
-                return text_outcome(f"`{path.shown}` is a binary file of {count(status.st_size, 'byte')}.", failed=True)
+                return text_result(f"`{path.shown}` is a binary file of {count(status.st_size, 'byte')}.", failed=True)
             stamp = Stamp.of(status)
             with os.fdopen(os.dup(handle), "rb") as file:
                 excerpt = _read_lines(file, offset, limit)
         whole = offset == 1 and excerpt.ended and not excerpt.cut
         self.seen.note(path.real, stamp, excerpt.raw.decode(errors="replace") if whole else None)
         shown = _shown(excerpt, offset, path, status.st_size, redact)
-        return text_outcome(shown, note=count(len(excerpt.lines), "line"))
+        return text_result(shown, note=count(len(excerpt.lines), "line"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +180,11 @@ class _Excerpt:
     """Whether a line was truncated."""
 
 
-def _picture(handle: int, size: int, media_type: str, path: WorkspacePath) -> Outcome:
+def _picture(handle: int, size: int, media_type: str, path: WorkspacePath) -> CallResult:
     if size > MAX_IMAGE:
         raise ToolError(f"`{path.shown}` is a picture of {count(size, 'byte')}; the limit is {MAX_IMAGE:,}.")
     data = base64.b64encode(os.pread(handle, size, 0)).decode()
-    return Outcome(
+    return CallResult(
         content=(
             TextBlock(text=f"{path.shown}: {media_type}, {count(size, 'byte')}"),
             ImageBlock(media_type=media_type, data=data, name=path.shown),
@@ -269,7 +269,7 @@ class _Change:
     def diff(self) -> str:
         """What changes; for a new file only its lines, because there is nothing to compare it with."""
         diff = diff_of(self.before, self.after, self.path.shown)
-        return diff.partition("\n+++ ")[2].partition("\n")[2] if self.stamp is None else diff
+        return diff.partition("\n@@ ")[2].partition("\n")[2] if self.stamp is None else diff
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ class WriteFile:
     access: Access = Access.WRITE
     arguments: type[BaseModel] = WriteFileArguments
 
-    async def prepare(self, arguments: BaseModel) -> Prepared:
+    async def prepare(self, arguments: BaseModel) -> PreparedCall:
         """Compute the change."""
         if not isinstance(arguments, WriteFileArguments):
             raise TypeError
@@ -319,7 +319,7 @@ class EditFile:
     access: Access = Access.WRITE
     arguments: type[BaseModel] = EditFileArguments
 
-    async def prepare(self, arguments: BaseModel) -> Prepared:
+    async def prepare(self, arguments: BaseModel) -> PreparedCall:
         """Compute the change."""
         if not isinstance(arguments, EditFileArguments):
             raise TypeError
@@ -371,16 +371,21 @@ def _text_of(path: WorkspacePath) -> tuple[str, Stamp]:
         raise ToolError(f"`{path.shown}` is not UTF-8 text: it is not changed.") from None
 
 
-def _prepared(seen: SeenFiles, tool: str, change: _Change, summary: str) -> Prepared:
+def _prepared(seen: SeenFiles, tool: str, change: _Change, summary: str) -> PreparedCall:
     diff = change.diff
 
-    async def perform(_: Job) -> Outcome:
+    async def perform(_: CallContext) -> CallResult:
         return await asyncio.to_thread(_write, change, seen, diff)
 
-    return Prepared(
-        intents=(write_intent(tool, change.path, summary, diff),),
+    return PreparedCall(
+        actions=(write_intent(tool, change.path, summary, _without_names(diff)),),
         perform=perform,
     )
+
+
+def _without_names(diff: str) -> str:
+    """A diff of one file without the two lines that name it."""
+    return diff.partition("\n+++ ")[2].partition("\n")[2] if diff.startswith("--- a/") else diff
 
 
 def _kept_diff(diff: str) -> str:
@@ -390,13 +395,14 @@ def _kept_diff(diff: str) -> str:
     return f"{kept}\n… {count(diff.count(chr(10)) - kept.count(chr(10)) - 1, 'more line')}\n"
 
 
-def _changed_lines(diff: str) -> str:
-    """``+3 −1``: lines added and removed by a diff."""
+def _changed_lines(diff: str, *, is_new: bool) -> str:
+    """``+3 −1``: lines added and removed by a diff; only ``+3`` for a new file."""
     lines = [line[0] for line in diff.split("\n") if line and not line.startswith(("--- a/", "+++ b/"))]
-    return f"+{lines.count('+')} −{lines.count('-')}"
+    added = f"+{lines.count('+')}"
+    return added if is_new else f"{added} −{lines.count('-')}"
 
 
-def _write(change: _Change, seen: SeenFiles, diff: str) -> Outcome:
+def _write(change: _Change, seen: SeenFiles, diff: str) -> CallResult:
     """Write a temporary file and rename it, by the folder's descriptor, so that changes to the path do not matter."""
     path = change.path
     try:
@@ -424,7 +430,7 @@ def _write(change: _Change, seen: SeenFiles, diff: str) -> Outcome:
     seen.note(path.real, Stamp.of(status), change.after)
     lines = change.after.count("\n") + (not change.after.endswith("\n") and change.after != "")
     written = f"Wrote `{path.shown}`: {count(lines, 'line')}, {count(len(data), 'byte')}."
-    return text_outcome(written, note=_changed_lines(diff), diff=_kept_diff(diff))
+    return text_result(written, note=_changed_lines(diff, is_new=change.stamp is None), diff=_kept_diff(diff))
 
 
 def _refuse_if_not_as_shown(path: WorkspacePath, shown: Stamp | None, folder: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
@@ -68,10 +69,15 @@ def reach_of(text: str) -> Reach:
         address = ip_address(text.partition("%")[0])
     except ValueError:
         return Reach.NEVER
-    return max((_reach(one) for one in (address, *_embedded(address))), key=_STRICTNESS.index)
+    return strictest(_reach(one) for one in (address, *_embedded(address)))
 
 
 _STRICTNESS = [Reach.INTERNET, Reach.PRIVATE, Reach.NEVER]
+
+
+def strictest(reaches: Iterable[Reach]) -> Reach:
+    """The kind with the most limits; there must be one, and none may be unknown."""
+    return max(reaches, key=_STRICTNESS.index)
 
 
 def _reach(address: Address) -> Reach:

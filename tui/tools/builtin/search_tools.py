@@ -30,7 +30,7 @@ from tui.tools.builtin.workspace import Workspace, WorkspacePath, opened_folder,
 from tui.tools.cut_text import beginning
 from tui.tools.permissions.path_patterns import alternatives, segments_match
 from tui.tools.permissions.rules import Access, GuardedKind
-from tui.tools.tool import Job, Outcome, Prepared, text_outcome
+from tui.tools.tool import CallContext, CallResult, PreparedCall, text_result
 
 MAX_ENTRIES = 1_000
 MAX_WALKED = 200_000
@@ -63,16 +63,16 @@ class ListDir:
     access: Access = Access.READ
     arguments: type[BaseModel] = ListDirArguments
 
-    async def prepare(self, arguments: BaseModel) -> Prepared:
+    async def prepare(self, arguments: BaseModel) -> PreparedCall:
         """Check the path."""
         if not isinstance(arguments, ListDirArguments):
             raise TypeError
         path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
-        async def perform(_: Job) -> Outcome:
+        async def perform(_: CallContext) -> CallResult:
             return await asyncio.to_thread(_listing, path)
 
-        return Prepared(intents=(read_intent(self.name, path),), perform=perform)
+        return PreparedCall(actions=(read_intent(self.name, path),), perform=perform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Glob:
     access: Access = Access.READ
     arguments: type[BaseModel] = GlobArguments
 
-    async def prepare(self, arguments: BaseModel) -> Prepared:
+    async def prepare(self, arguments: BaseModel) -> PreparedCall:
         """Check the path."""
         if not isinstance(arguments, GlobArguments):
             raise TypeError
@@ -96,23 +96,23 @@ class Glob:
             raise ToolError("`pattern` is relative to `path` and has no `..`: give the folder as `path`.")
         path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
-        intent = read_intent(self.name, path)
+        action = read_intent(self.name, path)
 
-        async def perform(job: Job) -> Outcome:
-            is_withheld = withheld(self.name, intent, self.workspace.root, job)
+        async def perform(running: CallContext) -> CallResult:
+            is_withheld = withheld(self.name, action, self.workspace.root, running)
             return await asyncio.to_thread(_found, path, arguments.pattern, is_withheld)
 
-        return Prepared(intents=(intent,), perform=perform)
+        return PreparedCall(actions=(action,), perform=perform)
 
 
-def _listing(path: WorkspacePath) -> Outcome:
+def _listing(path: WorkspacePath) -> CallResult:
     with opened_folder(path.real) as folder:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
         rows = [_row(name, folder) for name in names[:MAX_ENTRIES]]
     if len(names) > MAX_ENTRIES:
         rows.append(f"({len(names) - MAX_ENTRIES:,} more entries; use glob)")
-    return text_outcome("\n".join(rows) or "(empty)", note=count(len(names), "entry", "entries"))
+    return text_result("\n".join(rows) or "(empty)", note=count(len(names), "entry", "entries"))
 
 
 def _row(name: str, folder: int) -> str:
@@ -128,7 +128,7 @@ def _row(name: str, folder: int) -> str:
     return f"{shown}  {status.st_size:,}" if stat.S_ISREG(status.st_mode) else f"{shown}  (special file)"
 
 
-def _found(path: WorkspacePath, pattern: str, is_withheld: Callable[[Path], bool]) -> Outcome:
+def _found(path: WorkspacePath, pattern: str, is_withheld: Callable[[Path], bool]) -> CallResult:
     patterns = [one.strip("/").split("/") for one in alternatives(pattern)]
     named = {part for one in patterns for part in one}
     found: list[str] = []
@@ -143,7 +143,7 @@ def _found(path: WorkspacePath, pattern: str, is_withheld: Callable[[Path], bool
     note = count(len(found), "file")
     if walk.why_cut:
         found.append(f"(cut: {walk.why_cut}; narrow the pattern or the path)")
-    return text_outcome("\n".join(found) or "No file matches.", note=note)
+    return text_result("\n".join(found) or "No file matches.", note=note)
 
 
 class Walk:
@@ -222,19 +222,19 @@ class Grep:
     access: Access = Access.READ
     arguments: type[BaseModel] = GrepArguments
 
-    async def prepare(self, arguments: BaseModel) -> Prepared:
+    async def prepare(self, arguments: BaseModel) -> PreparedCall:
         """Check the path."""
         if not isinstance(arguments, GrepArguments):
             raise TypeError
         path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
-        intent = read_intent(self.name, path)
+        action = read_intent(self.name, path)
 
-        async def perform(job: Job) -> Outcome:
-            is_withheld = withheld(self.name, intent, self.workspace.root, job)
-            return await self._search(path, arguments, is_withheld, job.redact)
+        async def perform(running: CallContext) -> CallResult:
+            is_withheld = withheld(self.name, action, self.workspace.root, running)
+            return await self._search(path, arguments, is_withheld, running.redact)
 
-        return Prepared(intents=(intent,), perform=perform)
+        return PreparedCall(actions=(action,), perform=perform)
 
     async def _search(
         self,
@@ -242,7 +242,7 @@ class Grep:
         arguments: GrepArguments,
         is_withheld: Callable[[Path], bool],
         redact: Callable[[str], str],
-    ) -> Outcome:
+    ) -> CallResult:
         real = path.real
         if not await asyncio.to_thread(real.exists):
             raise ToolError(f"`{arguments.path}` does not exist.")
@@ -335,7 +335,7 @@ def _rows(output: bytes, root: Path, hidden: Callable[[Path], bool], redact: Cal
         yield f"{printable(str(shown), keep_newlines=False)}:{number}: {cut}"
 
 
-def _listed(rows: list[str], limit: int, why_killed: str) -> Outcome:
+def _listed(rows: list[str], limit: int, why_killed: str) -> CallResult:
     kept: list[str] = []
     size = 0
     for row in rows[:limit]:
@@ -348,4 +348,4 @@ def _listed(rows: list[str], limit: int, why_killed: str) -> Outcome:
     if why_killed:
         kept.append(f"(the search was stopped: {why_killed})")
     hits = count(min(len(rows), limit), "hit")
-    return text_outcome("\n".join(kept) or "No line matches.", note=hits)
+    return text_result("\n".join(kept) or "No line matches.", note=hits)

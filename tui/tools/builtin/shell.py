@@ -16,12 +16,12 @@ from tui.domain.format_numbers import count
 from tui.domain.printable import printable
 from tui.tools.builtin.processes import Command, Ended, run_to_end
 from tui.tools.builtin.workspace import Workspace
-from tui.tools.permissions.permissions import Intent
+from tui.tools.permissions.permissions import IntendedAction
 from tui.tools.permissions.rules import Access, RequestedAccess, Strength
 from tui.tools.permissions.shell_words import prefix_to_offer, works_while_writing
 from tui.tools.sandbox.sandbox import Confined, Sandbox, ended_with_ponder, looks_refused
 from tui.tools.sandbox.wrappers import SYSTEM_FOLDERS
-from tui.tools.tool import Job, Outcome, Prepared, on_a_line, text_outcome
+from tui.tools.tool import CallContext, CallResult, PreparedCall, on_a_line, text_result
 
 DEFAULT_SECONDS = 120
 MAX_SECONDS = 600
@@ -71,7 +71,7 @@ class Shell:
     _stopped: set[str] = field(default_factory=set)
     """Commands that the sandbox stopped: the next time, the user is asked."""
 
-    async def prepare(self, arguments: BaseModel) -> Prepared:
+    async def prepare(self, arguments: BaseModel) -> PreparedCall:
         """Describe the command to be run."""
         if not isinstance(arguments, ShellArguments):
             raise TypeError
@@ -79,7 +79,7 @@ class Shell:
         exact = f"{self.name}(={command}) {Strength.FULL}"
         stopped = command in self._stopped
         enforceable = await asyncio.to_thread(self.sandbox.strengths)
-        intent = Intent(
+        action = IntendedAction(
             requested=RequestedAccess(tool=self.name, access=Access.SHELL, target=command, stopped=stopped),
             summary="Run a command",
             detail=command,
@@ -90,22 +90,22 @@ class Shell:
             session=exact,
         )
 
-        async def perform(job: Job) -> Outcome:
-            if job.strength is Strength.FULL:
+        async def perform(running: CallContext) -> CallResult:
+            if running.strength is Strength.FULL:
                 argv = ended_with_ponder(self._argv(command))
-                return _outcome(await run_to_end(self._command(arguments, argv, job), job.progress))
-            return await self._perform_confined(arguments, job)
+                return _result_of(await run_to_end(self._command(arguments, argv, running), running.progress))
+            return await self._perform_confined(arguments, running)
 
-        return Prepared(intents=(intent,), perform=perform)
+        return PreparedCall(actions=(action,), perform=perform)
 
-    async def _perform_confined(self, arguments: ShellArguments, job: Job) -> Outcome:
+    async def _perform_confined(self, arguments: ShellArguments, running: CallContext) -> CallResult:
         command = arguments.command
-        async with self.sandbox.confine(job.strength, self._argv(command), self.environment) as confined:
+        async with self.sandbox.confine(running.strength, self._argv(command), self.environment) as confined:
             if not confined.complete:
                 self._stopped.add(command)
                 raise ToolError(TOO_MANY_FILES)
-            launched = self._command(arguments, confined.argv, job, confined.environment)
-            ended = await run_to_end(launched, job.progress)
+            launched = self._command(arguments, confined.argv, running, confined.environment)
+            ended = await run_to_end(launched, running.progress)
             never_started = confined.never_started
         if never_started:
             reason = ended.output.text().strip()[-300:]
@@ -113,8 +113,8 @@ class Shell:
         made_guarded = bool(confined.set_aside.renamed or confined.set_aside.not_renamed)
         if looks_refused(ended.output.text(), failed=ended.code != 0) or made_guarded:
             self._stopped.add(command)
-        notes = self._sandbox_notes(ended, confined, job.rule, command)
-        return _outcome(ended, notes, failed=made_guarded)
+        notes = self._sandbox_notes(ended, confined, running.rule, command)
+        return _result_of(ended, notes, failed=made_guarded)
 
     def _sandbox_notes(self, ended: Ended, confined: Confined, rule: str, command: str) -> list[str]:
         strength = confined.strength
@@ -169,9 +169,13 @@ class Shell:
         return (shutil.which("bash", path=SYSTEM_FOLDERS) or shutil.which("bash") or "/bin/sh", "-c", command)
 
     def _command(
-        self, arguments: ShellArguments, argv: tuple[str, ...], job: Job, environment: Mapping[str, str] | None = None
+        self,
+        arguments: ShellArguments,
+        argv: tuple[str, ...],
+        running: CallContext,
+        environment: Mapping[str, str] | None = None,
     ) -> Command:
-        limit = job.run.limit_s
+        limit = running.run.limit_s
         seconds = float(arguments.timeout)
         if limit is not None:
             seconds = min(seconds, max(limit - BEFORE_THE_ENGINE_S, 1.0))
@@ -180,7 +184,7 @@ class Shell:
             folder=self.workspace.root,
             environment=self.environment if environment is None else environment,
             timeout_s=seconds,
-            outputs=None if job.run.private else self.outputs,
+            outputs=None if running.run.private else self.outputs,
             redact=self.redact,
         )
 
@@ -195,7 +199,7 @@ def child_environment(environment: Mapping[str, str], names: frozenset[str] = fr
     return {**passed, **_FIXED}
 
 
-def _outcome(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -> Outcome:
+def _result_of(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -> CallResult:
     text = ended.output.text().rstrip("\n") + (f"\n({ended.kept})" if ended.kept else "")
     if ended.why_killed:
         end = f"(killed with its child processes: {ended.why_killed})"
@@ -205,7 +209,7 @@ def _outcome(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -
         end = "" if text else "(no output, exit code 0)"
     failed = failed or bool(ended.why_killed or ended.code)
     said = "\n".join(filter(None, (text, end, *notes))).lstrip("\n")
-    return text_outcome(said, failed=failed, note=_note(ended, text))
+    return text_result(said, failed=failed, note=_note(ended, text))
 
 
 def _note(ended: Ended, text: str) -> str:

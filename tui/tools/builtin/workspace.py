@@ -19,9 +19,9 @@ from tui.domain.format_numbers import count
 from tui.domain.printable import printable
 from tui.tools.git_folders import is_of_repository
 from tui.tools.permissions.guarded_paths import GuardedPaths, spellings
-from tui.tools.permissions.permissions import Intent, offered
+from tui.tools.permissions.permissions import IntendedAction, offered
 from tui.tools.permissions.rules import Access, GuardedKind, RequestedAccess
-from tui.tools.tool import Job, on_a_line
+from tui.tools.tool import CallContext, on_a_line
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
@@ -37,6 +37,8 @@ class WorkspacePath:
     inside: bool
     shown: str
     """Relative to the working folder if inside, else absolute; safe to display."""
+    root: Path
+    """The working folder."""
     read_guard: GuardedKind
     """Whether the file may hold secrets."""
     write_guard: GuardedKind
@@ -93,6 +95,7 @@ class Workspace:
             real=real,
             inside=inside,
             shown=printable(shown, keep_newlines=False),
+            root=self.root,
             read_guard=read_guard,
             write_guard=GuardedKind.ALWAYS_ASKS if runs_itself else read_guard,
         )
@@ -189,46 +192,51 @@ def _kind(mode: int) -> str:
     return next((words for test, words in kinds if test(mode)), "something else")
 
 
-def read_intent(tool: str, path: WorkspacePath) -> Intent:
+def read_intent(tool: str, path: WorkspacePath) -> IntendedAction:
     """Reading a file or listing a folder."""
     guard = path.read_guard
     where = "" if path.inside else " outside the working folder"
-    return Intent(
+    return IntendedAction(
         requested=RequestedAccess(
             tool=tool, access=Access.READ, target=str(path.real), inside=path.inside, guard=guard
         ),
         summary=f"Read {path.shown}{where}",
-        note=on_a_line(path.real),
+        note=_where(path),
         patterns=offered("read", (_literal(path.real), *_folder_pattern(path, guard))),
     )
 
 
-def write_intent(tool: str, path: WorkspacePath, summary: str, diff: str) -> Intent:
+def write_intent(tool: str, path: WorkspacePath, summary: str, diff: str) -> IntendedAction:
     """Writing a file; ``session`` allows the working folder, or only the file if it lies outside."""
     guard = path.write_guard
     literal = _literal(path.real)
     offers = () if guard is GuardedKind.ALWAYS_ASKS else offered("write", (literal, *_folder_pattern(path, guard)))
-    return Intent(
+    return IntendedAction(
         requested=RequestedAccess(
             tool=tool, access=Access.WRITE, target=str(path.real), inside=path.inside, guard=guard
         ),
         summary=summary,
         detail=diff,
-        note=on_a_line(path.real),
+        note=_where(path),
         patterns=offers,
         session="write(**)" if path.inside and guard is GuardedKind.NONE else "",
     )
 
 
-def withheld(tool: str, agreed: Intent, root: Path, job: Job) -> Callable[[Path], bool]:
+def withheld(tool: str, agreed: IntendedAction, root: Path, running: CallContext) -> Callable[[Path], bool]:
     """Tells which files of a search the user's rules deny or ask about, although the folder may be read."""
 
     def is_withheld(real: Path) -> bool:
         inside = root in real.parents
         requested = RequestedAccess(tool=tool, access=Access.READ, target=str(real), inside=inside)
-        return job.withholds(requested, agreed.requested)
+        return running.withholds(requested, agreed.requested)
 
     return is_withheld
+
+
+def _where(path: WorkspacePath) -> str:
+    """Where the path leads: the summary names it below the working folder, or the note in full."""
+    return f"in {on_a_line(path.root)}" if path.inside else on_a_line(path.real)
 
 
 def _literal(path: Path) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from tui.domain.errors import ToolError
 from tui.domain.printable import one_line
-from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of
+from tui.tools.builtin.fetch_url import ProxyFor, Resolver, no_proxy, resolve
+from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of, strictest
+
+RESOLVED_WITHIN_S = 10.0
+_METADATA = (".metadata.goog", "metadata.google.internal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +21,8 @@ class CheckedAddresses:
     """The addresses that the login at one server may use."""
 
     server: str
-    proxy: str | None = None
+    proxy_for: ProxyFor = no_proxy
+    resolver: Resolver = resolve
 
     @property
     def origin(self) -> str:
@@ -30,39 +35,43 @@ class CheckedAddresses:
         url = _split(address)
         return f"{url.scheme}://{url.netloc}".lower() == self.origin.lower()
 
-    async def check(self, address: str) -> None:
-        """Raise ToolError for an address that a login must not use.
+    async def check(self, address: str) -> Sequence[str]:
+        """Raise ToolError for an address that a login must not use; returns the numbers that its name has now.
 
         A server on the internet must not lead to this machine or network, and none to metadata services of clouds.
-        Plain http is only for this machine, if the server itself is there.
+        Plain http is only for this machine, if the server itself is there. There is no number if only the proxy can
+        resolve the name.
         """
         url = _split(address)
         ours = urlsplit(self.server)
-        reach = await self._reach(url)
+        reach, numbers = await self._found(url)
         shown = one_line(address, 100)
         if reach is Reach.NEVER:
             raise ToolError(f"{shown} is an address that is never used. Nothing was sent.")
-        if reach is Reach.PRIVATE and await self._reach(ours) is not Reach.PRIVATE:
+        if reach is Reach.PRIVATE and (await self._found(ours))[0] is not Reach.PRIVATE:
             raise ToolError(f"{shown} is on this machine or network, but the server is not. Nothing was sent.")
         if url.scheme == "http" and not (reach is Reach.PRIVATE and ours.scheme == "http"):
             raise ToolError(f"{shown} is not encrypted. Nothing was sent.")
+        return numbers
 
-    async def _reach(self, url: SplitResult) -> Reach:
+    async def _found(self, url: SplitResult) -> tuple[Reach, Sequence[str]]:
         host = (url.hostname or "").rstrip(".").lower()
-        if not host:
-            return Reach.NEVER
-        if host == "localhost" or host.endswith(LOCAL_NAMES):
-            return Reach.NEVER if host.endswith(".metadata.goog") else Reach.PRIVATE
+        if not host or host.endswith(_METADATA):
+            return Reach.NEVER, ()
         if _is_number(host):
-            return reach_of(host)
+            return reach_of(host), (host,)
+        is_local = host == "localhost" or host.endswith(LOCAL_NAMES)
+        port = url.port or (443 if url.scheme == "https" else 80)
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(host, url.port, type=socket.SOCK_STREAM)
-        except OSError:
-            if self.proxy is not None:  # which connects to the name
-                return Reach.INTERNET
+            async with asyncio.timeout(RESOLVED_WITHIN_S):
+                numbers = await self.resolver(host, port)
+        except (OSError, UnicodeError, TimeoutError):
+            if "." in host and self.proxy_for(url.geturl()) is not None:  # it connects to the name
+                return Reach.PRIVATE if is_local else Reach.INTERNET, ()
             raise ToolError(f"{one_line(host, 100)} cannot be found.") from None
-        reaches = {reach_of(str(row[4][0])) for row in found}
-        return next(reach for reach in (Reach.NEVER, Reach.PRIVATE, Reach.INTERNET) if reach in reaches)
+        # Names such as `metadata.google.internal` look local, and lead where nothing may be sent.
+        reaches = [reach_of(number) for number in numbers] or [Reach.NEVER]
+        return strictest([*reaches, Reach.PRIVATE] if is_local else reaches), numbers
 
 
 def _is_number(host: str) -> bool:

@@ -189,7 +189,7 @@ class OpenForms:
 
 
 @dataclass(slots=True)
-class Use:
+class ServerUse:
     """A call, or something else that is asked of a server, during which the server may ask for forms."""
 
     pause: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mcp.client.subscriptions import Subscription
 
 MAX_PAGES = 20
+ENOUGH_ROWS = 2_000
+"""More than any list may have: no further page is asked for."""
 AGAIN_S = 1.0
 """Seconds between two readings of a list: a server may announce changes without end."""
 LONGEST_PAUSE_S = 60.0
@@ -167,6 +169,6 @@ async def _rows(page_of: Callable[..., Awaitable[Any]], kind: str) -> list[Mappi
         page = await page_of(cursor=cursor)
         rows += [row.model_dump(mode="json", by_alias=True, exclude_none=True) for row in getattr(page, kind)]
         cursor = page.next_cursor
-        if not cursor:
+        if not cursor or len(rows) >= ENOUGH_ROWS:
             break
     return rows

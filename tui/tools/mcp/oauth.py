@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -40,19 +41,26 @@ from mcp.shared.auth import (
     ProtectedResourceMetadata,
 )
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
-from pydantic import AnyUrl, ValidationError
+from pydantic import AnyHttpUrl, AnyUrl, ValidationError
 
 from tui.domain.errors import ToolError
 from tui.domain.printable import one_line
+from tui.tools.builtin.fetch_url import ProxyFor
 from tui.tools.mcp.addresses import CheckedAddresses
 from tui.tools.mcp.configuration import OAuthConfig
 from tui.tools.mcp.logins import Login, SavedLogins, read_login, written
 from tui.tools.mcp.redirect import Redirected, RedirectServer
-from tui.tools.mcp.transport import http_client
+from tui.tools.mcp.transport import login_client
 
 EARLY_S = 30.0
 """Seconds before its end at which a token is renewed."""
+MAX_ADDRESS = 4_000
+"""Characters of the address that the user opens."""
+FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
+"""What a request raises, with answers that are too large."""
 GRANTS = ["authorization_code", "refresh_token"]
+_TOKEN = re.compile(r"[!-~]{1,65536}")
+"""What a header can hold: the error about another one would be about the header."""
 _ACCEPT = {"accept": "application/json, text/event-stream"}
 _PROBE = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 
@@ -62,12 +70,14 @@ ShowAddress = Callable[[str, str, RedirectServer], Awaitable[Redirected]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _LoginServer:
     """Where to log in."""
 
     metadata: OAuthMetadata
     resource: str
     scope: str | None
+    is_described: bool
+    """Whether the metadata comes from the server."""
 
 
 @dataclass(slots=True)
@@ -78,7 +88,7 @@ class ServerAuth(httpx2.Auth):
     address: str
     config: OAuthConfig
     logins: SavedLogins
-    proxy: str | None
+    proxy_for: ProxyFor
     is_needed: bool = False
     """The server refused the last request for want of a login."""
     wanted_scope: str | None = None
@@ -149,7 +159,7 @@ class ServerAuth(httpx2.Auth):
 
     async def log_in(self, show: ShowAddress) -> Login:
         """Log in. Raises ToolError."""
-        addresses = CheckedAddresses(self.address, self.proxy)
+        addresses = CheckedAddresses(self.address, self.proxy_for)
         try:
             place = await self._discover(addresses)
             redirect = RedirectServer(secrets.token_urlsafe(32))
@@ -160,23 +170,24 @@ class ServerAuth(httpx2.Auth):
                 await redirect.close()
         except (OAuthFlowError, OAuthRegistrationError) as error:
             raise ToolError(f"The login at `{self.name}` failed: {one_line(str(error), 300)}") from None
-        except httpx2.HTTPError as error:
+        except FAILURES as error:
             raise ToolError(f"The login at `{self.name}` failed: {one_line(str(error), 200)}") from None
 
-    async def _discover(self, addresses: CheckedAddresses) -> _Place:
+    async def _discover(self, addresses: CheckedAddresses) -> _LoginServer:
         """Find out who issues tokens for the server."""
-        async with http_client(self.proxy) as client:
-            await addresses.check(self.address)
+        async with login_client(addresses) as client:
             refused = await client.post(self.address, json=_PROBE, headers=_ACCEPT)
             if refused.status_code not in (401, 403):
                 raise ToolError(f"The MCP server `{self.name}` does not ask for a login ({refused.status_code}).")
             described = await self._resource_metadata(client, addresses, refused)
             issuer = str(described.authorization_servers[0]) if described is not None else None
             metadata = await self._issuer_metadata(client, addresses, issuer)
+        is_described = metadata is not None
+        metadata = metadata or _endpoints_of_old_servers(addresses.origin)
         resource = str(described.resource) if described is not None else resource_url_from_server_url(self.address)
         scope = get_client_metadata_scopes(extract_scope_from_www_auth(refused), described, metadata, GRANTS)
         wanted = union_scopes(self.config.scope or scope, self.wanted_scope)
-        return _Place(metadata=metadata, resource=resource, scope=wanted)
+        return _LoginServer(metadata=metadata, resource=resource, scope=wanted, is_described=is_described)
 
     async def _resource_metadata(
         self, client: httpx2.AsyncClient, addresses: CheckedAddresses, refused: httpx2.Response
@@ -186,7 +197,7 @@ class ServerAuth(httpx2.Auth):
         if named is not None and not addresses.is_same_origin(named):
             raise ToolError(f"`{self.name}` names metadata on another host ({one_line(named, 100)}). Nothing was sent.")
         for url in build_protected_resource_metadata_discovery_urls(named, self.address):
-            found = await _document(client, addresses, url, ProtectedResourceMetadata)
+            found = await _document(client, url, ProtectedResourceMetadata)
             if found is None:
                 continue
             ours = resource_url_from_server_url(self.address)
@@ -199,11 +210,11 @@ class ServerAuth(httpx2.Auth):
 
     async def _issuer_metadata(
         self, client: httpx2.AsyncClient, addresses: CheckedAddresses, issuer: str | None
-    ) -> OAuthMetadata:
-        """The endpoints of the authorization server, checked."""
+    ) -> OAuthMetadata | None:
+        """The endpoints of the authorization server, checked; None if the MCP server names none and describes none."""
         expected = issuer or addresses.origin
         for url in build_oauth_authorization_server_metadata_discovery_urls(issuer, self.address):
-            found = await _document(client, addresses, url, OAuthMetadata)
+            found = await _document(client, url, OAuthMetadata)
             if found is None:
                 continue
             if not issuers_match(str(found.issuer), expected):
@@ -214,10 +225,12 @@ class ServerAuth(httpx2.Auth):
                 if endpoint is not None:
                     await addresses.check(str(endpoint))
             return found
+        if issuer is None:
+            return None
         raise ToolError(f"{one_line(expected, 100)} does not describe how to log in.")
 
     async def _client(
-        self, place: _Place, redirect: str, addresses: CheckedAddresses
+        self, place: _LoginServer, redirect: str, addresses: CheckedAddresses
     ) -> tuple[OAuthClientInformationFull, OAuthClientMetadata]:
         """The client that the authorization server knows: the user's own, or a newly registered one."""
         asked = OAuthClientMetadata(
@@ -233,20 +246,23 @@ class ServerAuth(httpx2.Auth):
             return OAuthClientInformationFull(
                 client_id=self.config.client_id, client_secret=secret or None, token_endpoint_auth_method=method
             ), asked
+        by_hand = ToolError(
+            f"`{self.name}` registers no clients: register ponder there, and set `client_id` in "
+            f"`[mcp.servers.{self.name}.oauth]`."
+        )
         if place.metadata.registration_endpoint is None:
-            raise ToolError(
-                f"`{self.name}` registers no clients: register ponder there, and set `client_id` in "
-                f"`[mcp.servers.{self.name}.oauth]`."
-            )
-        await addresses.check(str(place.metadata.registration_endpoint))
+            raise by_hand
         request = create_client_registration_request(place.metadata, asked, addresses.origin)
-        async with http_client(self.proxy) as client:
-            found = await handle_registration_response(await client.send(request))
+        async with login_client(addresses) as client:
+            response = await client.send(request)
+            if response.status_code == 404 and not place.is_described:
+                raise by_hand
+            found = await handle_registration_response(response)
         check_registration_usable(found)
         return found, asked
 
     async def _authorize(
-        self, place: _Place, redirect: RedirectServer, addresses: CheckedAddresses, show: ShowAddress
+        self, place: _LoginServer, redirect: RedirectServer, addresses: CheckedAddresses, show: ShowAddress
     ) -> Login:
         registered, _ = await self._client(place, redirect.address, addresses)
         proof = PKCEParameters.generate()
@@ -262,7 +278,9 @@ class ServerAuth(httpx2.Auth):
         }
         endpoint = str(place.metadata.authorization_endpoint)
         address = f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(parameters)}"
-        redirected = await show(address, _explained(self.name, self.address, place.metadata), redirect)
+        if "#" in endpoint or len(address) > MAX_ADDRESS:  # what follows a # does not reach the issuer
+            raise ToolError(f"`{self.name}` names an address for the login that cannot be used. Nothing was sent.")
+        redirected = await show(address, _explained(self.name, self.address, place), redirect)
         validate_authorization_response_iss(redirected.issuer, place.metadata)
         login = Login(
             address=self.address,
@@ -293,9 +311,12 @@ class ServerAuth(httpx2.Auth):
         if response.status_code != 200:
             raise ToolError(f"`{self.name}` gives no token: {_refusal(response)}.")
         try:
-            return OAuthToken.model_validate_json(await response.aread())
-        except ValidationError:
+            token = OAuthToken.model_validate_json(await response.aread())
+            if not _TOKEN.fullmatch(token.access_token):
+                raise ValueError
+        except ValueError:
             raise ToolError(f"`{self.name}` gives a token of a kind that ponder does not know.") from None
+        return token
 
     async def _posted(self, login: Login, endpoint: str, data: Mapping[str, str]) -> httpx2.Response:
         headers, sent = {}, {**data, "client_id": login.client_id}
@@ -304,11 +325,10 @@ class ServerAuth(httpx2.Auth):
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         elif login.auth_method == "client_secret_post":
             sent["client_secret"] = login.client_secret
-        await CheckedAddresses(self.address, self.proxy).check(endpoint)
         try:
-            async with http_client(self.proxy) as client:
+            async with login_client(CheckedAddresses(self.address, self.proxy_for)) as client:
                 return await client.post(endpoint, data=sent, headers=headers)
-        except httpx2.HTTPError as error:
+        except FAILURES as error:
             raise ToolError(f"{one_line(endpoint, 100)} cannot be reached: {one_line(str(error), 200)}") from None
 
     async def log_out(self) -> str:
@@ -350,21 +370,34 @@ def _refusal(response: httpx2.Response) -> str:
     try:
         row = response.json()
         why = row.get("error_description") or row.get("error") if isinstance(row, dict) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         why = None
     return one_line(str(why or f"status {response.status_code}"), 200)
 
 
-def _explained(name: str, address: str, metadata: OAuthMetadata) -> str:
-    """Who gets the login, and whether that is somebody else than the server."""
-    host, server = urlsplit(str(metadata.authorization_endpoint)).hostname or "", urlsplit(address).hostname or ""
+def _endpoints_of_old_servers(origin: str) -> OAuthMetadata:
+    """What version 2025-03-26 of the protocol defines for servers without metadata: paths at their own origin.
+
+    Such a server does not say whether it checks PKCE; the version demands it of every client.
+    """
+    return OAuthMetadata(
+        issuer=AnyHttpUrl(origin),
+        authorization_endpoint=AnyHttpUrl(f"{origin}/authorize"),
+        token_endpoint=AnyHttpUrl(f"{origin}/token"),
+        registration_endpoint=AnyHttpUrl(f"{origin}/register"),
+    )
+
+
+def _explained(name: str, address: str, place: _LoginServer) -> str:
+    """Who gets the login, whether that is somebody else than the server, and whether its addresses are assumed."""
+    host, server = urlsplit(str(place.metadata.authorization_endpoint)).hostname or "", urlsplit(address).hostname or ""
     other = "" if host == server else f" This is another host than that of the server, {server}."
-    return f"Log in to the MCP server {name} at {host}.{other} The tokens are used for {address} only."
+    assumed = "" if place.is_described else " It does not describe its login: the addresses of older servers are used."
+    return f"Log in to the MCP server {name} at {host}.{other}{assumed} The tokens are used for {address} only."
 
 
-async def _document(client: httpx2.AsyncClient, addresses: CheckedAddresses, url: str, model: type[M]) -> M | None:
+async def _document(client: httpx2.AsyncClient, url: str, model: type[M]) -> M | None:
     """A metadata document; None if there is none at this address."""
-    await addresses.check(url)
     response = await client.get(url, headers={"accept": "application/json"})
     if response.status_code >= 500 or response.status_code == 429:
         raise ToolError(f"{one_line(url, 100)} answers {response.status_code}.")

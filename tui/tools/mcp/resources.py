@@ -21,7 +21,8 @@ MAX_ADDRESS = 1_000
 MAX_TEXT = 1_000_000
 MAX_BINARY = 20_000_000
 MAX_PARTS = 50
-_VARIABLE = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.%]+)([^{}]*)\}")
+MAX_VARIABLES = 10
+_VARIABLE = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.%]+)((?:[^{}A-Za-z0-9_.%][^{}]*)?)\}")
 _UNTYPABLE = re.compile(r"[\s⟦⟧@]")
 
 
@@ -36,7 +37,12 @@ def resources_of(
             address = row.get(key)
             if not isinstance(address, str) or not address or address in found:
                 continue
-            if len(address) > MAX_ADDRESS or _UNTYPABLE.search(address) or printable(address) != address:
+            if (
+                len(address) > MAX_ADDRESS
+                or _UNTYPABLE.search(address)
+                or printable(address) != address
+                or (key == "uriTemplate" and address.count("{") > MAX_VARIABLES)
+            ):
                 untypable += 1
             elif len(found) >= MAX_RESOURCES:
                 more += 1
@@ -58,7 +64,26 @@ class Template:
     variables: Sequence[str]
     end: str
     """What follows the last variable."""
-    pattern: re.Pattern[str]
+    parts: Sequence[tuple[bool, str]]
+    """Of each variable: whether it takes slashes, and what follows it."""
+
+    def means(self, uri: str) -> bool:
+        """Whether an address is one of this template.
+
+        All places up to which the address fits are followed at once. A regular expression would try them one after
+        the other: a server can make one that takes longer than anybody lives.
+        """
+        if len(uri) > MAX_ADDRESS or not uri.startswith(self.beginning):
+            return False
+        ends = {len(self.beginning)}
+        for takes_all, text in self.parts:
+            reached, is_open = set(), False
+            for at in range(len(uri)):
+                is_open = (is_open or at in ends) and (takes_all or uri[at] != "/")
+                if is_open and uri.startswith(text, at + 1):
+                    reached.add(at + 1 + len(text))
+            ends = reached
+        return len(uri) in ends
 
 
 def template_of(address: str) -> Template | None:
@@ -66,16 +91,15 @@ def template_of(address: str) -> Template | None:
     found = list(_VARIABLE.finditer(address))
     if not found:
         return None
-    pattern, at = "", 0
-    for variable in found:
-        takes_all = variable[1] or variable[3]
-        pattern += re.escape(address[at : variable.start()]) + ("(.+)" if takes_all else "([^/]+)")
-        at = variable.end()
+    stops = [*(variable.start() for variable in found[1:]), len(address)]
     return Template(
         beginning=address[: found[0].start()],
         variables=[variable[2] for variable in found],
-        end=address[at:],
-        pattern=re.compile(pattern + re.escape(address[at:])),
+        end=address[found[-1].end() :],
+        parts=[
+            (bool(variable[1] or variable[3]), address[variable.end() : stop])
+            for variable, stop in zip(found, stops, strict=True)
+        ],
     )
 
 
@@ -85,7 +109,7 @@ def is_offered(uri: str, resources: Iterable[ServerResource]) -> bool:
         if not resource.is_template:
             if resource.uri == uri:
                 return True
-        elif (template := template_of(resource.uri)) is not None and template.pattern.fullmatch(uri):
+        elif (template := template_of(resource.uri)) is not None and template.means(uri):
             return True
     return False
 

@@ -33,13 +33,13 @@ from tui.settings.user_files import with_home
 from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
 from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
 from tui.tools.mcp.configuration import ServerConfig, code_in_folder, safe_path
-from tui.tools.mcp.forms import DECLINED, MOST_FORMS, OpenForms, Use, form_of, login_form
+from tui.tools.mcp.forms import DECLINED, MOST_FORMS, OpenForms, ServerUse, form_of, login_form
 from tui.tools.mcp.lists import PROMPTS, RESOURCES, TOOLS, ServerLists
 from tui.tools.mcp.logins import SavedLogins
 from tui.tools.mcp.prompts import prompt_blocks
 from tui.tools.mcp.resources import is_offered, resource_blocks
-from tui.tools.mcp.results import ForeignTool, outcome_of, remarks_line
-from tui.tools.tool import Outcome
+from tui.tools.mcp.results import ForeignTool, call_result_of, remarks_line
+from tui.tools.tool import CallResult
 
 if TYPE_CHECKING:
     from mcp.client._transport import Transport
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
-_USE: ContextVar[Use | None] = ContextVar("use", default=None)
+_USE: ContextVar[ServerUse | None] = ContextVar("use", default=None)
 WAITING = "not started"
 READY = "ready"
 STARTING = "starting"
@@ -89,7 +89,7 @@ class Server:
     _looked: float = 0.0
     _seen_dead: bool = False
     _sent_too_much: bool = False
-    _uses: list[Use] = field(default_factory=list)
+    _uses: list[ServerUse] = field(default_factory=list)
     """What is asked of the server now."""
     _stderr: OutputEnds = field(default_factory=lambda: OutputEnds(0, 4096))
 
@@ -132,8 +132,7 @@ class Server:
         from tui.tools.mcp.oauth import ServerAuth
 
         if self._auth is None:
-            proxy = self.proxy_for(self.config.url)
-            self._auth = ServerAuth(self.name, self.config.url, self.config.oauth, self.logins, proxy)
+            self._auth = ServerAuth(self.name, self.config.url, self.config.oauth, self.logins, self.proxy_for)
         return self._auth
 
     def _login_needed(self) -> str:
@@ -168,8 +167,8 @@ class Server:
         self.state = why
 
     async def call(
-        self, tool: ForeignTool, arguments: Mapping[str, object], tell: Callable[[str], None], use: Use
-    ) -> Outcome:
+        self, tool: ForeignTool, arguments: Mapping[str, object], tell: Callable[[str], None], use: ServerUse
+    ) -> CallResult:
         """Call a tool with exactly the definition the user permitted."""
         client = await self.up()
         if tool not in self.lists.tools:
@@ -186,9 +185,9 @@ class Server:
             answer = self._after_visits(called, use)
             lost = "this call, which may have run", "the call may have run. Ask it for less"
             result = await self._answer(answer, *lost)
-        return await asyncio.to_thread(self._outcome, tool, result)
+        return await asyncio.to_thread(self._result_of, tool, result)
 
-    async def _after_visits(self, called: Callable[[], Awaitable[CallToolResult]], use: Use) -> CallToolResult:
+    async def _after_visits(self, called: Callable[[], Awaitable[CallToolResult]], use: ServerUse) -> CallToolResult:
         """Call once more if the server refuses until the user has visited an address."""
         from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
         from mcp_types import URL_ELICITATION_REQUIRED
@@ -205,7 +204,7 @@ class Server:
             return await called()
 
     @contextlib.contextmanager
-    def _in_use(self, use: Use) -> Iterator[None]:
+    def _in_use(self, use: ServerUse) -> Iterator[None]:
         """What the server asks the user meanwhile belongs to this use, and is withdrawn with it."""
         self._uses.append(use)
         token = _USE.set(use)
@@ -228,7 +227,7 @@ class Server:
         accepted = answer.action == "accept"
         return ElicitResult(action=answer.action, content=dict(answer.values) if accepted and answer.values else None)
 
-    async def _ask(self, asked: Mapping[str, object], use: Use) -> FormAnswer:
+    async def _ask(self, asked: Mapping[str, object], use: ServerUse) -> FormAnswer:
         """The user's answer to a form; a no if it cannot be shown, or is one too many."""
         number = secrets.token_hex(8)
         use.asked.append(number)
@@ -242,7 +241,7 @@ class Server:
         with use.paused():
             return await self.forms.ask(form)
 
-    async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str], use: Use) -> tuple[Block, ...]:
+    async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str], use: ServerUse) -> tuple[Block, ...]:
         """The text of a prompt."""
         client = await self.up()
         with self._in_use(use):
@@ -250,7 +249,7 @@ class Server:
             result = await self._answer(answer, "this request", "the prompt is too long")
         return prompt_blocks(prompt, result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
-    async def resource(self, uri: str, use: Use) -> tuple[tuple[str, Block], ...]:
+    async def resource(self, uri: str, use: ServerUse) -> tuple[tuple[str, Block], ...]:
         """The content of a resource that the server offers, with the names of its parts."""
         client = await self.up()
         if not is_offered(uri, self.lists.resources):
@@ -302,8 +301,8 @@ class Server:
         except InputRequiredRoundsExceededError:
             raise ToolError(f"The MCP server `{self.name}` asked for input again and again.") from None
 
-    def _outcome(self, tool: ForeignTool, result: CallToolResult) -> Outcome:
-        return outcome_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
+    def _result_of(self, tool: ForeignTool, result: CallToolResult) -> CallResult:
+        return call_result_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     def row(self) -> ServerInfo:
         state = self._state_now()

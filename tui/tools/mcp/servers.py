@@ -18,16 +18,16 @@ from tui.domain.printable import one_line
 from tui.domain.request import ToolSchema
 from tui.tools.builtin.fetch_url import ProxyFor
 from tui.tools.mcp.configuration import ServerConfig
-from tui.tools.mcp.forms import OpenForms, Use, without_limit
+from tui.tools.mcp.forms import OpenForms, ServerUse, without_limit
 from tui.tools.mcp.lists import ServerLists
 from tui.tools.mcp.logins import SavedLogins
 from tui.tools.mcp.prompts import with_words
 from tui.tools.mcp.resources import is_offered, template_of
 from tui.tools.mcp.results import ForeignTool
 from tui.tools.mcp.server import OFF, READY, WAITING, Server
-from tui.tools.permissions.permissions import Intent, offered
+from tui.tools.permissions.permissions import IntendedAction, offered
 from tui.tools.permissions.rules import Access, RequestedAccess
-from tui.tools.tool import Job, Outcome, Prepared
+from tui.tools.tool import CallContext, CallResult, PreparedCall
 
 ANSWER_WITHIN_S = 60.0
 """Seconds for what the user, not the model, asks of a server."""
@@ -50,20 +50,20 @@ class McpServers:
         """Server name and definition by tool name, for all servers that have listed their tools."""
         return {tool.schema.name: (server.name, tool.schema) for server in self.servers for tool in server.lists.tools}
 
-    async def prepare(self, name: str, arguments: Mapping[str, object]) -> Prepared:
+    async def prepare(self, name: str, arguments: Mapping[str, object]) -> PreparedCall:
         """Validate a call. Raises ToolError."""
         server, tool = self._find(name)
 
-        async def perform(job: Job) -> Outcome:
-            return await server.call(tool, arguments, job.progress, Use(job.run.paused))
+        async def perform(running: CallContext) -> CallResult:
+            return await server.call(tool, arguments, running.progress, ServerUse(running.run.paused))
 
-        intent = Intent(
+        action = IntendedAction(
             requested=RequestedAccess(tool=name, access=Access.MCP, target=tool.fingerprint),
             summary=f"Call {one_line(tool.theirs, 60)} of the MCP server {server.name}",
             detail=_shown(arguments, tool.schema.description),
             patterns=offered(name, (tool.fingerprint,)),
         )
-        return Prepared(intents=(intent,), perform=perform)
+        return PreparedCall(actions=(action,), perform=perform)
 
     def prompts(self) -> tuple[ServerPrompt, ...]:
         """The prompts of all servers, by their slash words."""
@@ -115,10 +115,10 @@ class McpServers:
         for server in self.servers:
             server.lists.changed = heard
 
-    async def _in_time(self, work: Callable[[Use], Awaitable[T]], server: str) -> T:
+    async def _in_time(self, work: Callable[[ServerUse], Awaitable[T]], server: str) -> T:
         try:
             async with asyncio.timeout(ANSWER_WITHIN_S) as limit:
-                return await work(Use(partial(without_limit, limit, ANSWER_WITHIN_S)))
+                return await work(ServerUse(partial(without_limit, limit, ANSWER_WITHIN_S)))
         except TimeoutError:
             raise ToolError(f"The MCP server `{server}` did not answer within {ANSWER_WITHIN_S:g} seconds.") from None
 

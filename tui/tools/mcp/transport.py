@@ -11,20 +11,24 @@ import contextlib
 import json
 import os
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import TracebackType
 
 import anyio
 import httpx2
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client._transport import TransportStreams
+from mcp.client._transport import ReadStream, TransportStreams
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
+from tui.domain.format_numbers import count
 from tui.tools.builtin.processes import ProcessTree
+from tui.tools.mcp.addresses import CheckedAddresses
 
 MAX_MESSAGE = 16 * 1024 * 1024
 """Bytes of one message: room for a few of the largest accepted images. Servers often include a text twice."""
@@ -32,6 +36,9 @@ GRACE_S = 0.5
 """Seconds a server has to exit after its input is closed; then its processes are killed."""
 UNREADABLE = "its answer cannot be read"
 _ID = re.compile(rb'"id"\s*:\s*(?:(\d{1,18})|"([^"\\]{1,100})")')
+STREAMS_EVERY_S = 0.25
+MOST_ROWS = 2_000
+"""Rows of a list in a message, more than any list may have that is shown: the SDK takes a while to check each."""
 TOO_LARGE = f"a message of more than {MAX_MESSAGE // 2**20} MB"
 
 _FromServer = MemoryObjectSendStream[SessionMessage | Exception]
@@ -75,7 +82,7 @@ async def program(
         tasks.start_soon(_forget_leader, process, tree, guard)
         tasks.start_soon(_write_all, process, write_receiver, sender)
         try:
-            yield receiver, write_sender
+            yield _Bounded(receiver), write_sender
         finally:
             with anyio.CancelScope(shield=True):
                 await _ended(process, tree)
@@ -92,9 +99,54 @@ async def address(
     """Connect to a server over HTTP."""
     async with (
         http_client(proxy, headers, auth) as client,
-        streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE) as streams,
+        streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE) as (receiver, sender),
     ):
-        yield streams
+        yield _Bounded(receiver), sender
+
+
+class _Bounded:
+    """What a server sends, with lists that are not too long."""
+
+    def __init__(self, stream: ReadStream[SessionMessage | Exception]) -> None:
+        self._stream = stream
+
+    @property
+    def last_context(self) -> object:
+        """What the SDK asks streams for."""
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        return _with_short_lists(await self._stream.receive())
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> _Bounded:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return _with_short_lists(await self._stream.__anext__())
+
+    async def __aenter__(self) -> _Bounded:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(kind, error, traceback)
+
+
+def _with_short_lists(received: SessionMessage | Exception) -> SessionMessage | Exception:
+    answer = received.message if isinstance(received, SessionMessage) else None
+    result = answer.result if isinstance(answer, JSONRPCResponse) else {}
+    for name, rows in result.items():
+        if isinstance(rows, list) and len(rows) > MOST_ROWS:
+            result[name] = rows[:MOST_ROWS]
+            if name == "content":
+                left_out = f"({count(len(rows) - MOST_ROWS, 'more part')} of the result left out)"
+                result[name].append({"type": "text", "text": left_out})
+    return received
 
 
 def http_client(
@@ -109,7 +161,66 @@ def http_client(
         timeout=httpx2.Timeout(30.0, read=300.0),
         # The client's own choice of a proxy would send requests for this machine, with their headers, to HTTP_PROXY.
         transport=httpx2.AsyncHTTPTransport(proxy=proxy),
+        event_hooks={"request": [_Pace()], "response": [_limited]},
+    )
+
+
+class _Pace:
+    """Delays requests for a stream of events: the SDK makes the next one as soon as the server says, also at once."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    async def __call__(self, request: httpx2.Request) -> None:
+        if request.method == "GET":
+            now = time.monotonic()
+            begins = max(now, self._next)
+            self._next = begins + STREAMS_EVERY_S
+            await asyncio.sleep(begins - now)
+
+
+def login_client(addresses: CheckedAddresses) -> httpx2.AsyncClient:
+    """A client for the requests of a login, each of which is checked before it is sent."""
+    return httpx2.AsyncClient(
+        headers={"accept-encoding": "identity"},
+        timeout=httpx2.Timeout(30.0),
+        transport=_CheckedTransport(addresses),
         event_hooks={"response": [_limited]},
+    )
+
+
+class _CheckedTransport(httpx2.AsyncBaseTransport):
+    """Connects to the numbers that were checked: resolved again, the name could lead elsewhere."""
+
+    def __init__(self, addresses: CheckedAddresses) -> None:
+        self._addresses = addresses
+        self._transports: dict[str | None, httpx2.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        numbers = await self._addresses.check(str(request.url))
+        proxy = self._addresses.proxy_for(str(request.url))
+        if (transport := self._transports.get(proxy)) is None:
+            transport = self._transports[proxy] = httpx2.AsyncHTTPTransport(proxy=proxy)
+        if proxy is not None:  # which gets the name: TLS verifies it, and many proxies reject numbers
+            return await transport.handle_async_request(request)
+        for number in numbers[:-1]:
+            with contextlib.suppress(httpx2.ConnectError, httpx2.ConnectTimeout):
+                return await transport.handle_async_request(_at(number, request))
+        return await transport.handle_async_request(_at(numbers[-1], request))
+
+    async def aclose(self) -> None:
+        for transport in self._transports.values():
+            await transport.aclose()
+
+
+def _at(number: str, request: httpx2.Request) -> httpx2.Request:
+    """The request, to be sent to this number; certificates are still those of the name."""
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=number),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": request.url.host},
     )
 
 

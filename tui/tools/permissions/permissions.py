@@ -23,13 +23,13 @@ from tui.domain.tool_run import NO_USER, ToolRun
 from tui.settings.merged_file import locked
 from tui.settings.user_files import parse_user_toml, read_user_text, write_atomically
 from tui.tools.permissions.path_patterns import literal_length
-from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, Ruling, Strength, Verdict, read_rule
+from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, RuleEffect, Ruling, Strength, read_rule
 
 NO_APPROVAL = "Denied: this call needs approval, and this run has no user to ask. Not executed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class IntendedAction:
     """What a call is about to do, for the rules and the user."""
 
     requested: RequestedAccess
@@ -73,47 +73,47 @@ class Permissions:
     file: Path
     policy: Policy
     problems: list[ConfigError] = field(default_factory=list)
-    _asking: list[tuple[ToolCallBlock, Intent, ToolRun]] = field(default_factory=list)
+    _asking: list[tuple[ToolCallBlock, IntendedAction, ToolRun]] = field(default_factory=list)
     """Open questions of calls that run concurrently."""
     _settled: set[tuple[str, str]] = field(default_factory=set)
     """Calls, each with its session, that were allowed by a rule from the answer to another question."""
     _of_sessions: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
     """Rules that the user gave for one session."""
 
-    async def permit(self, call: ToolCallBlock, intent: Intent, run: ToolRun) -> Grant:
+    async def permit(self, call: ToolCallBlock, action: IntendedAction, run: ToolRun) -> Grant:
         """Wait until the call is allowed. Raises ToolError with a message for the model if it is not."""
-        ruling = await self._decide(intent, run)
-        if ruling.verdict is Verdict.ALLOW:
+        ruling = await self._decide(action, run)
+        if ruling.effect is RuleEffect.ALLOW:
             return Grant(strength=ruling.strength, rule=str(ruling.rule))
-        if ruling.verdict is Verdict.DENY:
+        if ruling.effect is RuleEffect.DENY:
             raise ToolError(f"Denied by the user's rule `{ruling.rule}`. Not executed.")
         if not self.policy.interactive:
-            raise ToolError(NO_APPROVAL + self._how_to_allow(intent, ruling))
-        note = "\n".join(filter(None, (ruling.why, intent.note)))
-        patterns = self._offers(intent, ruling)
+            raise ToolError(NO_APPROVAL + self._how_to_allow(action, ruling))
+        note = "\n".join(filter(None, (ruling.why, action.note)))
+        patterns = self._offers(action, ruling)
         # Permanent rules are written to a file and repeat what the model wrote.
         offered_rules = () if run.private else patterns
-        question = (call, intent, run)
+        question = (call, action, run)
         self._asking.append(question)
         try:
-            answer = await run.ask(call, intent.summary, intent.detail, offered_rules, note)
+            answer = await run.ask(call, action.summary, action.detail, offered_rules, note)
         finally:
             self._asking.remove(question)
         if (run.session, call.call_id) in self._settled:
             self._settled.discard((run.session, call.call_id))
-            ruling = await self._decide(intent, run)
-            if ruling.verdict is not Verdict.ALLOW:
+            ruling = await self._decide(action, run)
+            if ruling.effect is not RuleEffect.ALLOW:
                 raise ToolError(DENIED)
             return Grant(strength=ruling.strength, rule=str(ruling.rule))
         if answer in patterns and run.private:
             answer = "session"
-        return await self._apply_answer(answer, intent, patterns, run.session)
+        return await self._apply_answer(answer, action, patterns, run.session)
 
-    async def _decide(self, intent: Intent, run: ToolRun) -> Ruling:
-        if intent.requested.access is Access.SHELL:
+    async def _decide(self, action: IntendedAction, run: ToolRun) -> Ruling:
+        if action.requested.access is Access.SHELL:
             # The first query of the kernel may start a process.
             await asyncio.to_thread(self.book.enforceable)
-        return self._book(run.session).decide(intent.requested, tainted=run.tainted)
+        return self._book(run.session).decide(action.requested, tainted=run.tainted)
 
     def _book(self, session: str) -> RuleBook:
         """The rules that hold in a session."""
@@ -125,34 +125,36 @@ class Permissions:
         return self.book.restricts_reading and self._book(session).withholds(requested, agreed)
 
     def default_verdict(self, tool: str, access: Access) -> str:
-        """The verdict for a tool without a target, for lists."""
+        """The effect for a tool without a target, for lists."""
         return self.book.default_verdict(tool, access).value
 
-    def _how_to_allow(self, intent: Intent, ruling: Ruling) -> str:
+    def _how_to_allow(self, action: IntendedAction, ruling: Ruling) -> str:
         """How the user could have allowed the call; empty if no rule can."""
-        session = intent.session if not ruling.why or ruling.exact_opens else ""
-        rule = next(iter(self._offers(intent, ruling)), session)
+        session = action.session if not ruling.why or ruling.exact_opens else ""
+        rule = next(iter(self._offers(action, ruling)), session)
         return f" The user can allow it beforehand with `--allow {shlex.quote(rule)}`." if rule else ""
 
-    def _offers(self, intent: Intent, ruling: Ruling) -> tuple[str, ...]:
+    def _offers(self, action: IntendedAction, ruling: Ruling) -> tuple[str, ...]:
         """The rules to offer: only valid ones that would allow this call."""
         if ruling.why and not ruling.exact_opens:
             return ()
-        patterns = intent.patterns[:1] if ruling.exact_opens else intent.patterns
+        patterns = action.patterns[:1] if ruling.exact_opens else action.patterns
         return tuple(pattern for pattern in patterns if self._valid(pattern))
 
     def _valid(self, pattern: str) -> bool:
         try:
-            read_rule(Verdict.ALLOW, pattern, home=self.home)
+            read_rule(RuleEffect.ALLOW, pattern, home=self.home)
         except ConfigError:
             return False
         return True
 
-    async def _apply_answer(self, answer: str, intent: Intent, patterns: tuple[str, ...], session: str) -> Grant:
+    async def _apply_answer(
+        self, answer: str, action: IntendedAction, patterns: tuple[str, ...], session: str
+    ) -> Grant:
         if answer == "once":
             return Grant()
         if answer == "session":
-            rule = intent.session or next(iter(patterns), "")
+            rule = action.session or next(iter(patterns), "")
             if rule:
                 self._add(rule, session)
             return Grant()
@@ -163,19 +165,19 @@ class Permissions:
             await asyncio.to_thread(add_allowed, self.file, answer)
         except ConfigError as problem:
             self.problems.append(problem)
-        rule_given = read_rule(Verdict.ALLOW, answer, home=self.home)
+        rule_given = read_rule(RuleEffect.ALLOW, answer, home=self.home)
         return Grant(strength=rule_given.strength or Strength.FULL, rule=answer)
 
     def _add(self, text: str, session: str | None = None) -> None:
         """Add a rule, for one session or for all, and settle the open questions that it answers."""
-        rule = read_rule(Verdict.ALLOW, text, home=self.home)
+        rule = read_rule(RuleEffect.ALLOW, text, home=self.home)
         if session is None:
             self.book = self.book.with_session_rules((rule,))
         else:
             self._of_sessions[session] = (*self._of_sessions.get(session, ()), rule)
-        for call, intent, run in tuple(self._asking):
+        for call, action, run in tuple(self._asking):
             book = self._book(run.session)
-            if book.decide(intent.requested, tainted=run.tainted).verdict is Verdict.ALLOW:
+            if book.decide(action.requested, tainted=run.tainted).effect is RuleEffect.ALLOW:
                 self._settled.add((run.session, call.call_id))
                 run.settle(call)
 
@@ -185,11 +187,11 @@ class Permissions:
         for rule in self.book.rules_about_unknown_tools(known):
             near = tuple(difflib.get_close_matches(rule.subject, [*known, *Access], n=1))
             self.problems.append(ConfigError(f"The rule `{rule}` names an unknown tool.", nearest=near))
-            if rule.verdict is not Verdict.ALLOW:
+            if rule.effect is not RuleEffect.ALLOW:
                 self.book = replace(self.book, cautious=True)
         for rule, why in self.book.never_matching():
             self.problems.append(ConfigError(f"The rule `{rule}` can never match: {why}."))
-            if rule.verdict is not Verdict.ALLOW:
+            if rule.effect is not RuleEffect.ALLOW:
                 self.book = replace(self.book, cautious=True)
 
 
@@ -220,7 +222,7 @@ def _behind_links(rules: Iterable[Rule], folder: Path) -> list[Rule]:
     """
     found = []
     for rule in rules:
-        if rule.verdict is Verdict.ALLOW or not rule.is_about_paths or rule.pattern is None:
+        if rule.effect is RuleEffect.ALLOW or not rule.is_about_paths or rule.pattern is None:
             continue
         parts = PurePosixPath(rule.pattern).parts
         fixed = literal_length(rule.pattern) + rule.pattern.startswith("/")
@@ -237,9 +239,9 @@ def _behind_links(rules: Iterable[Rule], folder: Path) -> list[Rule]:
 def _refusal(answer: str) -> str:
     if answer == NO_USER:
         return NO_APPROVAL
-    verdict, _, reason = answer.partition(":")
+    word, _, reason = answer.partition(":")
     reason = reason.strip()
-    return f"{DENIED} The user says: {reason}" if verdict.strip() == "no" and reason else DENIED
+    return f"{DENIED} The user says: {reason}" if word.strip() == "no" and reason else DENIED
 
 
 def offered(subject: str, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -286,23 +288,23 @@ def rules_of_table(table: Mapping[str, object], *, where: str, home: str) -> Rul
     problems: list[ConfigError] = []
     cautious = False
     for key, texts in table.items():
-        verdict = next((one for one in Verdict if one == key), None)
-        if verdict is None or not isinstance(texts, list):
+        effect = next((one for one in RuleEffect if one == key), None)
+        if effect is None or not isinstance(texts, list):
             problems.append(ConfigError(f"`{where}`: `{key}` must be a list `allow`, `ask` or `deny`.", key=key))
             cautious = True
             continue
         for text in texts:
             try:
-                found.append(_rule(verdict, text, home))
+                found.append(_rule(effect, text, home))
             except ConfigError as problem:
                 problems.append(ConfigError(f"`{where}`, `{key}`: {problem.message}", key=key))
-                cautious = cautious or verdict is not Verdict.ALLOW
+                cautious = cautious or effect is not RuleEffect.ALLOW
     return Rules(rules=tuple(found), problems=tuple(problems), cautious=cautious)
 
 
 def rules_allowed(texts: Sequence[str], *, home: str) -> tuple[Rule, ...]:
     """Rules of ``--allow``. Raises ConfigError, because an invalid command line is an error."""
-    return tuple(read_rule(Verdict.ALLOW, text, home=home) for text in texts)
+    return tuple(read_rule(RuleEffect.ALLOW, text, home=home) for text in texts)
 
 
 def add_allowed(path: Path, rule: str) -> None:
@@ -324,10 +326,10 @@ def _append(path: Path, rule: str) -> None:
         write_atomically(path, _HEAD + tomli_w.dumps(document, multiline_strings=False))
 
 
-def _rule(verdict: Verdict, text: object, home: str) -> Rule:
+def _rule(effect: RuleEffect, text: object, home: str) -> Rule:
     if not isinstance(text, str):
         raise ConfigError(f"{text!r} is not a rule: rules are text.")
-    return read_rule(verdict, text, home=home)
+    return read_rule(effect, text, home=home)
 
 
 def _document(path: Path) -> Mapping[str, object]:

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, Verdict
+from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, RuleEffect
 
 MOST_ENTRIES = 200_000
 """Entries visited for the patterns with wildcards of one access."""
@@ -38,7 +38,7 @@ def ruled_paths(book: RuleBook) -> RuledPaths:
 
 
 def _restricts(rule: Rule, access: Access) -> bool:
-    if rule.verdict is Verdict.ALLOW or rule.pattern is None or not rule.is_about_paths:
+    if rule.effect is RuleEffect.ALLOW or rule.pattern is None or not rule.is_about_paths:
         return False
     return any(rule.covers(RequestedAccess(tool=tool, access=access)) for tool in _TOOLS[access])
 

@@ -1,6 +1,6 @@
 """The rules engine: decides what the rules say about a requested access. Pure: no files, no questions.
 
-A rule is ``SUBJECT`` or ``SUBJECT(PATTERN)`` with a verdict; a rule that allows commands may end in a strength. The
+A rule is ``SUBJECT`` or ``SUBJECT(PATTERN)`` with an effect; a rule that allows commands may end in a strength. The
 subject is a tool's name (with ``*`` as a wildcard) or a kind of access. Among the user's rules that match, the most
 specific wins; at equal specificity deny beats ask beats allow. The defaults apply only if no rule matches. Guarded
 paths and untrusted content lead to a question even if a rule allows the call.
@@ -68,7 +68,7 @@ class Access(StrEnum):
     MCP = "mcp"
 
 
-class Verdict(StrEnum):
+class RuleEffect(StrEnum):
     """Verdicts; the order decides at equal specificity."""
 
     ALLOW = "allow"
@@ -78,7 +78,7 @@ class Verdict(StrEnum):
     @property
     def strictness(self) -> int:
         """0 for allow … 2 for deny."""
-        return list(Verdict).index(self)
+        return list(RuleEffect).index(self)
 
 
 class GuardedKind(StrEnum):
@@ -113,7 +113,7 @@ _EXACT = 10_000
 class Rule:
     """One rule of the user. A path pattern is absolute, or relative to the working folder."""
 
-    verdict: Verdict
+    effect: RuleEffect
     subject: str
     pattern: str | None = None
     strength: Strength | None = None
@@ -164,7 +164,7 @@ class Rule:
             case Access.SHELL:
                 return _EXACT if pattern.startswith("=") else len(plain_words(pattern) or (pattern,))
             case Access.READ | Access.WRITE:
-                allows = self.verdict is Verdict.ALLOW
+                allows = self.effect is RuleEffect.ALLOW
                 names_it = not has_wildcard(pattern) and (allows or _ends_with(requested.target, pattern))
                 return _EXACT if names_it else 1 + literal_length(pattern)
             case _:
@@ -175,7 +175,7 @@ class Rule:
 class Ruling:
     """The decision, and the rule it is based on (None if no rule applied)."""
 
-    verdict: Verdict
+    effect: RuleEffect
     rule: Rule | None = None
     why: str = ""
     """Shown on the approval sheet if a guard overrode a rule."""
@@ -189,7 +189,7 @@ def _nothing_enforceable() -> frozenset[Strength]:
     return frozenset()
 
 
-DEFAULTS = (Rule(Verdict.ALLOW, "read"),)
+DEFAULTS = (Rule(RuleEffect.ALLOW, "read"),)
 """Reading in the working folder is allowed; everything else asks, because no rule matches."""
 
 
@@ -221,25 +221,25 @@ class RuleBook:
         ]
 
     def decide(self, requested: RequestedAccess, *, tainted: bool = False) -> Ruling:
-        """The verdict for a requested access."""
+        """The effect for a requested access."""
         rule = self._strongest((*self.rules, *self.session), requested) or self._strongest(DEFAULTS, requested)
         if rule is None:
-            return Ruling(verdict=Verdict.ASK)
-        if rule.verdict is not Verdict.ALLOW:
-            return Ruling(verdict=rule.verdict, rule=rule)
+            return Ruling(effect=RuleEffect.ASK)
+        if rule.effect is not RuleEffect.ALLOW:
+            return Ruling(effect=rule.effect, rule=rule)
         why = self._why_ask_anyway(rule, requested, tainted=tainted)
         if why or requested.access is not Access.SHELL:
-            return Ruling(verdict=Verdict.ASK if why else Verdict.ALLOW, rule=rule, why=why)
+            return Ruling(effect=RuleEffect.ASK if why else RuleEffect.ALLOW, rule=rule, why=why)
         return self._decide_command(rule, requested)
 
     def _decide_command(self, rule: Rule, requested: RequestedAccess) -> Ruling:
         strength = rule.runs_with
         if strength is not Strength.FULL and (requested.stopped or strength not in self.enforceable()):
-            return Ruling(verdict=Verdict.ASK, rule=rule)
+            return Ruling(effect=RuleEffect.ASK, rule=rule)
         if not rule.is_exact_command and self._may_be_denied(requested):
             why = "Rules deny or ask for commands, and what this one runs cannot be read plainly."
-            return Ruling(verdict=Verdict.ASK, rule=rule, why=why, exact_opens=True)
-        return Ruling(verdict=Verdict.ALLOW, rule=rule, strength=strength)
+            return Ruling(effect=RuleEffect.ASK, rule=rule, why=why, exact_opens=True)
+        return Ruling(effect=RuleEffect.ALLOW, rule=rule, strength=strength)
 
     def _may_be_denied(self, requested: RequestedAccess) -> bool:
         """Whether a rule that denies or asks may match, because the command cannot be parsed."""
@@ -248,7 +248,7 @@ class RuleBook:
         strict = [
             rule.pattern
             for rule in (*self.rules, *self.session)
-            if rule.verdict is not Verdict.ALLOW and rule.pattern is not None and rule.covers(requested)
+            if rule.effect is not RuleEffect.ALLOW and rule.pattern is not None and rule.covers(requested)
         ]
         if not strict:
             return False
@@ -258,13 +258,13 @@ class RuleBook:
         """Rules that can never match, with the reason."""
         return [(rule, why) for rule in (*self.rules, *self.session) if (why := _why_never(rule))]
 
-    def default_verdict(self, tool: str, access: Access) -> Verdict:
-        """The verdict for a tool before its target is known, for lists."""
+    def default_verdict(self, tool: str, access: Access) -> RuleEffect:
+        """The effect for a tool before its target is known, for lists."""
         if access is Access.READ:
             return self.decide(
                 RequestedAccess(tool=tool, access=access, target=f"{self.folder}/file", inside=True)
-            ).verdict
-        return self.decide(RequestedAccess(tool=tool, access=access)).verdict
+            ).effect
+        return self.decide(RequestedAccess(tool=tool, access=access)).effect
 
     def _strongest(self, rules: Iterable[Rule], requested: RequestedAccess) -> Rule | None:
         fitting = [rule for rule in rules if rule.covers(requested) and self._fits(rule, requested)]
@@ -272,12 +272,12 @@ class RuleBook:
 
         def rank(rule: Rule) -> tuple[int, int, int, int]:
             strength = rule.runs_with.rank if rule.runs_with in enforceable else -1
-            return (*rule.weight(requested), rule.verdict.strictness, strength)
+            return (*rule.weight(requested), rule.effect.strictness, strength)
 
         found = max(fitting, key=rank, default=None)
-        if found is None or found.verdict is not Verdict.ALLOW:
+        if found is None or found.effect is not RuleEffect.ALLOW:
             return found
-        strict = (rule for rule in fitting if rule.verdict is not Verdict.ALLOW)
+        strict = (rule for rule in fitting if rule.effect is not RuleEffect.ALLOW)
         return max((rule for rule in strict if not self._contains(rule, found, requested)), key=rank, default=found)
 
     def _contains(self, strict: Rule, exception: Rule, requested: RequestedAccess) -> bool:
@@ -297,7 +297,7 @@ class RuleBook:
                 return fnmatch.fnmatchcase(example_of(exception.pattern), strict.pattern)
 
     def _fits(self, rule: Rule, requested: RequestedAccess) -> bool:
-        allows = rule.verdict is Verdict.ALLOW
+        allows = rule.effect is RuleEffect.ALLOW
         if rule.pattern is None:
             # A bare `read` or `write` that allows covers the working folder; one that denies covers everything.
             return not allows or requested.inside or requested.access not in (Access.READ, Access.WRITE)
@@ -327,7 +327,7 @@ class RuleBook:
     def fits_path(self, rule: Rule, path: str) -> bool:
         """Whether a path matches the pattern of a rule about paths."""
         return rule.pattern is not None and self._path_fits(
-            rule.pattern, path, denies=rule.verdict is not Verdict.ALLOW
+            rule.pattern, path, denies=rule.effect is not RuleEffect.ALLOW
         )
 
     def split(self, rule: Rule) -> tuple[Path, list[str]]:
@@ -343,14 +343,14 @@ class RuleBook:
         A rule that asks and also fits the folder ``agreed`` was answered with it.
         """
         rule = self._strongest((*self.rules, *self.session), requested)
-        if rule is None or rule.verdict is Verdict.ALLOW:
+        if rule is None or rule.effect is RuleEffect.ALLOW:
             return False
-        return rule.verdict is Verdict.DENY or not (rule.covers(agreed) and self._fits(rule, agreed))
+        return rule.effect is RuleEffect.DENY or not (rule.covers(agreed) and self._fits(rule, agreed))
 
     @property
     def restricts_reading(self) -> bool:
         """Whether any rule denies or asks for paths to read."""
-        strict = (rule for rule in (*self.rules, *self.session) if rule.verdict is not Verdict.ALLOW)
+        strict = (rule for rule in (*self.rules, *self.session) if rule.effect is not RuleEffect.ALLOW)
         return any(rule.subject not in _NEVER_READ for rule in strict)
 
     def _why_ask_anyway(self, rule: Rule, requested: RequestedAccess, *, tainted: bool) -> str:
@@ -371,7 +371,7 @@ _NEVER_READ = ("write", "write_file", "edit_file", "shell", "network", "fetch_ur
 _PATH_SUBJECTS = ("read", "write", "read_file", "list_dir", "glob", "grep", "write_file", "edit_file")
 
 
-def read_rule(verdict: Verdict, text: str, *, home: str) -> Rule:
+def read_rule(effect: RuleEffect, text: str, *, home: str) -> Rule:
     """Parse a rule. Raises ConfigError if it is invalid or allows too much."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
@@ -382,11 +382,11 @@ def read_rule(verdict: Verdict, text: str, *, home: str) -> Rule:
             raise ConfigError(f"`{text}`: `{{a,b}}` is not supported in rules; write one rule for each.")
         pattern = _whole_path(pattern, home)
     elif pattern is not None and subject == Access.SHELL and not pattern.startswith("="):
-        pattern = _first_words(pattern, verdict)
-    rule = Rule(verdict, subject, pattern, Strength(strength) if strength else None)
+        pattern = _first_words(pattern, effect)
+    rule = Rule(effect, subject, pattern, Strength(strength) if strength else None)
     if strength:
         _check_strength(rule)
-    if verdict is Verdict.ALLOW:
+    if effect is RuleEffect.ALLOW:
         _refuse_too_wide(rule, text, home)
     return rule
 
@@ -404,16 +404,16 @@ def _folded(path: str) -> str:
     return path if path.islower() and path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
-def _first_words(pattern: str, verdict: Verdict) -> str | None:
+def _first_words(pattern: str, effect: RuleEffect) -> str | None:
     """The words of a pattern; None if it covers all commands."""
-    if verdict is Verdict.ALLOW or re.search(r"(?:^|[\s:])\*\Z", pattern):
+    if effect is RuleEffect.ALLOW or re.search(r"(?:^|[\s:])\*\Z", pattern):
         # A rule that denies keeps its other wildcards: `rm*` also covers `rmdir`.
         pattern = pattern.removesuffix("*")
     return pattern.rstrip(": ") or None
 
 
 def _check_strength(rule: Rule) -> None:
-    if rule.verdict is not Verdict.ALLOW or rule.subject != Access.SHELL:
+    if rule.effect is not RuleEffect.ALLOW or rule.subject != Access.SHELL:
         raise ConfigError(f"`{rule}`: only rules that allow `shell` have a strength.")
     if rule.strength is Strength.FULL and not rule.is_exact_command:
         raise ConfigError(f"`{rule}`: `full` needs the whole command: write `shell(=COMMAND) full`, or use `rw`.")
@@ -454,9 +454,9 @@ def _is_address(text: str) -> bool:
 def _why_no_command(rule: Rule, pattern: str) -> str:
     if rule.is_exact_command:
         return "" if pattern[1:] else "it names no command"
-    if can_match(pattern, allows=rule.verdict is Verdict.ALLOW):
+    if can_match(pattern, allows=rule.effect is RuleEffect.ALLOW):
         return ""
-    if rule.verdict is Verdict.ALLOW:
+    if rule.effect is RuleEffect.ALLOW:
         return "first words cannot contain `;|&$()<>`, backslashes or open quotes; write `shell(=COMMAND)`"
     return "it contains no word"
 

@@ -250,9 +250,11 @@ def filter_beside_landlock(abi: int, strength: Strength) -> seccomp.Filter:
     refused = seccomp.OUT_OF_PROCESS | seccomp.SHARED_MEMORY | seccomp.ATTRIBUTES
     if strength is Strength.READ_ONLY:
         refused |= seccomp.TIMES
-    if abi < landlock.SCOPE_ABI:
+    has_scopes = abi >= landlock.SCOPE_ABI
+    if not has_scopes:
         refused |= seccomp.SIGNALS
-    return seccomp.Filter(refused=refused, truncation=abi < landlock.TRUNCATE_ABI, limits=True)
+    truncates = abi < landlock.TRUNCATE_ABI
+    return seccomp.Filter(refused=refused, truncation=truncates, limits=True, owners=not has_scopes)
 
 
 def _by_landlock(abi: int, rules: landlock.Rules, strength: Strength) -> dict[str, object]:

@@ -26,12 +26,17 @@ _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX inject input into a terminal."""
 _SET_ATTRIBUTES = (0x40086602, 0x401C5820)
 """FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR work without write permission."""
+_OWNERS = (8, 10, 15)
+"""F_SETOWN, F_SETSIG and F_SETOWN_EX: any process of the user gets any signal when something can be read."""
+_SOCKET_OWNERS = (0x8901, 0x8902)
+"""FIOSETOWN and SIOCSPGRP, the same for sockets."""
 AF_INET, AF_INET6, AF_NETLINK = 2, 10, 16
 
 # Numbers on x86_64 and on aarch64, which uses the generic table. None: the call does not exist.
 NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "socket": (41, 198),
     "ioctl": (16, 29),
+    "fcntl": (72, 25),
     "open": (2, None),
     "openat": (257, 56),
     "openat2": (437, 437),
@@ -142,6 +147,8 @@ class Filter:
     """Refuse to truncate a file that is not open for writing."""
     limits: bool = False
     """Refuse to set limits of other processes: a CPU time limit can end them like a signal."""
+    owners: bool = False
+    """Refuse to say which process gets the signals of a file."""
 
 
 @cache
@@ -177,7 +184,10 @@ def program_of(wanted: Filter, machine: str | None = None) -> bytes:
                 code.call(number, at, (_O_TRUNC,), mask=_O_TRUNC | _O_ACCMODE)
     if wanted.limits:
         code.call(_number("prlimit64", column), 0, (0,), otherwise=True)
-    code.call(_number("ioctl", column), 1, (*_TERMINAL_INPUT, *_SET_ATTRIBUTES))
+    if wanted.owners:
+        code.call(_number("fcntl", column), 1, _OWNERS)
+    owners = _SOCKET_OWNERS if wanted.owners else ()
+    code.call(_number("ioctl", column), 1, (*_TERMINAL_INPUT, *_SET_ATTRIBUTES, *owners))
     code.call(_number("socket", column), 0, wanted.sockets, otherwise=True)
     code.out += [(RETURN, 0, 0, ALLOW)]
     return b"".join(struct.pack("=HBBI", *line) for line in code.out)

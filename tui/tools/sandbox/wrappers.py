@@ -25,7 +25,8 @@ def bubblewrap_arguments(
     found = [
         *(program, "--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net"),
         *("--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"),
-        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        # /proc/sys belongs to root, also to a root without capabilities: a handler of core dumps runs outside.
+        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"),
     ]
     if writable is not None:
         found += ["--bind", str(writable), str(writable)]

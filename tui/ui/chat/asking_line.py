@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual.content import Content
 from textual.message import Message
@@ -19,11 +18,12 @@ LONGEST_TITLE = 40
 class AskingLine(Static):
     """Names the session and the way to it; a click goes there. Nothing while none asks."""
 
-    @dataclass
     class Clicked(Message):
         """The user wants to see this session."""
 
-        session: str
+        def __init__(self, session: str) -> None:
+            super().__init__()
+            self.session = session
 
     def __init__(self) -> None:
         super().__init__("", id="asking", markup=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual.content import Content
@@ -14,6 +14,9 @@ from textual.widgets import Static
 from tui.domain.format_numbers import count
 from tui.domain.listing import ProviderInfo
 from tui.domain.printable import one_line
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
 
 TRY = (
     ("enter", "sends what you write below"),
@@ -33,13 +36,14 @@ PRIVATE = "Nothing of this conversation is stored. It is gone when ponder ends."
 
 
 class EmptyState(Static):
-    """The start screen; it asks no questions. A click on one of its prompts puts it into the composer."""
+    """The start screen; it asks no questions. Its prompts and the number of other providers can be clicked."""
 
-    @dataclass
     class Chosen(Message):
         """A prompt was clicked."""
 
-        prompt: str
+        def __init__(self, prompt: str) -> None:
+            super().__init__()
+            self.prompt = prompt
 
     def __init__(
         self,
@@ -76,9 +80,13 @@ class EmptyState(Static):
             lines.extend([Content(""), *found] if found else [])
         self.update(Content("\n").join(lines))
 
-    def on_click(self, event: events.Click) -> None:
-        """Take the prompt that was clicked."""
-        number = event.style.meta.get("prompt") if event.style else None
+    async def on_click(self, event: events.Click) -> None:
+        """Take what was clicked."""
+        meta = event.style.meta if event.style else {}
+        number = meta.get("prompt")
+        if "keys" in meta:
+            event.stop()
+            await cast("PonderApp", self.app).ui_services.run_id("key.set")
         if isinstance(number, int):
             event.stop()
             self.post_message(self.Chosen(PROMPTS[number]))
@@ -104,7 +112,8 @@ def _provider_lines(providers: Sequence[ProviderInfo], name: str) -> Iterator[Co
         yield demo + Content.styled("answers until you add a key. It is not a real model.", "$muted-text")
     others = sum(not row.ready and row not in shown for row in providers)
     if others:
-        yield Content.styled(f"+ {count(others, 'provider')}: /key", "$muted-text")
+        counted = Content.styled(f"+ {count(others, 'provider')}: ", "$muted-text")
+        yield (counted + Content.styled("/key", "underline $muted-text")).stylize(Style.from_meta({"keys": True}))
 
 
 def _prompt_lines() -> Iterator[Content]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
 
@@ -43,12 +44,13 @@ from tui.ui.chat.status_line import (
     status_after,
     status_of,
 )
+from tui.ui.chat.toasts import place_toasts
 from tui.ui.input.composer import Composer, PromptHistory
 from tui.ui.input.input_area import EditMode, InputArea
 from tui.ui.input.session_draft import SessionDraft, is_begun
-from tui.ui.panels.sidebar import Sidebar
+from tui.ui.panels.sidebar import Sidebar, load_panels
 from tui.ui.services import UiServices
-from tui.ui.terminal.textual_private import render_sparingly
+from tui.ui.terminal.textual_private import SteadyScreen, render_sparingly
 from tui.ui.transcript.reading_place import ReadingPlace, read_on, reading_place
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView
@@ -94,7 +96,39 @@ DISCOVER_AFTER_S = 0.4
 """Delay before keyring and servers are queried: the imports this needs would delay the first keys."""
 
 
-class ChatScreen(Screen[None]):
+class Talk(Vertical):
+    """The conversation; a sheet may cover its end."""
+
+    def leave_below(self, rows: int) -> None:
+        """Let the conversation end this far above the end of its place."""
+        rows = min(rows, max(0, self.region.height - 1))
+        if self.styles.padding.bottom == rows:
+            return
+        self.styles.padding = (0, 0, rows, 0)
+        for transcript in self.query(Transcript):  # none when the program ends with a question open
+            if transcript.column.following:  # the new size must not count as scrolling away from the end
+                self.call_after_refresh(transcript.follow)
+
+
+def show_sidebar(screen: ChatScreen, width: int) -> None:
+    """Show or hide the sidebar; screen readers read by row, so plain mode has no second column."""
+    roomy = width >= WIDE and not screen.has_class("-plain")
+    shown = screen.sidebar_setting in ("wide", "narrow") or (screen.sidebar_setting == "auto" and roomy)
+    screen.sidebar.display = shown and width >= 60
+    screen.sidebar.set_class(screen.sidebar_setting == "wide", "-wide")
+    screen.set_class(screen.sidebar.display, "-with-sidebar")  # toasts stand beside it
+
+
+def key_for_now(composer: Composer, ui_services: UiServices) -> str:
+    """The key that skips the wait before a retry: beside a draft, a letter is text.
+
+    It does not depend on the focus, which a click on the words moves: they must not move with it.
+    """
+    is_letter_free = not composer.text and not composer.has_normal_keys
+    return "n" if is_letter_free else ui_services.key_of_answer_now()
+
+
+class ChatScreen(SteadyScreen[None]):
     """The main screen."""
 
     def __init__(self, services: AppServices, ui_services: UiServices) -> None:
@@ -107,11 +141,14 @@ class ChatScreen(Screen[None]):
         self.sidebar_setting = str(layers.value("ui.sidebar"))
         self.transcript = Transcript(ui_services.theme_styles(), id="transcript")
         self.composer = Composer(PromptHistory(services.drafts.prompt_history()), id="composer")
-        self.status = StatusLine(still=bool(layers.value("ui.plain")) or not layers.value("ui.motion"), id="status")
-        self.sidebar = Sidebar(services)
-        self.conversation = TranscriptView(self.transcript, time.monotonic, self._ui_services.showing())
-        self._branch_marks = BranchMarks(self, services.branches, self.conversation, self.view)
         self._title_bar = TitleBar()
+        still = bool(layers.value("ui.plain")) or not layers.value("ui.motion")
+        self.status = StatusLine(self._title_bar.show_status, still=still, id="status")
+        self.sidebar = Sidebar(services)
+        self.conversation = TranscriptView(self.transcript, time.monotonic, self._ui_services.display_options())
+        self.conversation.awaited.key_for_now = partial(key_for_now, self.composer, ui_services)
+        self._branch_marks = BranchMarks(self, services.branches, self.conversation, self.view)
+        self.talk = Talk(id="talk")
         self._asking = AskingLine()
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
@@ -122,6 +159,7 @@ class ChatScreen(Screen[None]):
         self._draft = SessionDraft(self.composer, services.drafts, ui_services, self.view)
         self._input_area = InputArea(services, ui_services, self.composer, self._draft, self.status)
         self.edit_mode = EditMode(self.composer, self.transcript, self._input_area, services.cache.before_turn)
+        self.edit_mode.when_drafted = self.conversation.awaited.show_keys
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
         """The view from which the cost in the status line was computed."""
@@ -138,10 +176,11 @@ class ChatScreen(Screen[None]):
         """Unix time when the state of the prompt cache is shown differently."""
 
     def compose(self) -> ComposeResult:
+        show_sidebar(self, self.app.size.width)  # so that the first layout is already the right one
         yield self._title_bar
         with Horizontal(id="body"):
             with Vertical(id="left"):
-                with Vertical(id="talk"):
+                with self.talk:
                     yield self._empty
                     yield self.transcript
                     yield self._below
@@ -159,7 +198,10 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self.set_timer, PANELS_AFTER_S, self._create_panels)
         self.set_timer(DISCOVER_AFTER_S, self._discover)
 
-    def _create_panels(self) -> None:
+    @work(group="panels")
+    async def _create_panels(self) -> None:
+        if self.sidebar.display:
+            await asyncio.to_thread(load_panels)
         if not self.sidebar.is_attached:
             return  # the program was ended before its screen was mounted
         self._has_opened = True
@@ -243,14 +285,14 @@ class ChatScreen(Screen[None]):
     def _show(self, view: SessionView) -> None:
         self._state = SessionState(view, keep_text=False)
         self._paid = view
-        self.conversation.load(view, self._ui_services.showing())
+        self.conversation.load(view, self._ui_services.display_options())
         self._below.display = not self.transcript.column.following
         now, private = time.monotonic(), self._services.sessions.private
         self.status.show(status_of(view, now, full=not self.sidebar.display, private=private), now)
         self._clock.resume()
         self.sidebar.show(view)
         self._keys.show_phase(view.phase)
-        self._title_bar.show_title(title_of(view), self.size.width)
+        self._title_bar.show_title(title_of(view))
         self.edit_mode.show(view)
         self._show_empty(view)
         self._show_cached()
@@ -263,7 +305,10 @@ class ChatScreen(Screen[None]):
         sessions = self._services.sessions
         rows = sessions.open_sessions()
         self._title_bar.show_elsewhere(elsewhere_text(rows), private=sessions.private)
+        stood = self._asking.display
         self._asking.show(rows, self._ui_services.key_of_next_session())
+        if self._asking.display != stood:
+            self.call_after_refresh(place_toasts, self)
 
     @on(AskingLine.Clicked)
     async def _asking_clicked(self, event: AskingLine.Clicked) -> None:
@@ -299,7 +344,7 @@ class ChatScreen(Screen[None]):
         self._keys.show_phase(view.phase)
         self.sidebar.show(view)
         self._input_area.session_reading = view.meter
-        self._title_bar.show_title(title_of(view), self.size.width)
+        self._title_bar.show_title(title_of(view))
         self.edit_mode.show(view)
         self._show_empty(view)
         self._branch_marks.follow(batch)
@@ -375,12 +420,8 @@ class ChatScreen(Screen[None]):
         self.set_class(bool(self._services.settings.layers().value("ui.plain")), "-plain")
 
     def place_sidebar(self, width: int) -> None:
-        """Show the sidebar if enabled and it fits; screen readers read by row, so plain mode has no second column."""
-        roomy = width >= WIDE and not self.has_class("-plain")
-        shown = self.sidebar_setting in ("wide", "narrow") or (self.sidebar_setting == "auto" and roomy)
-        self.sidebar.display = shown and width >= 60
-        self.sidebar.set_class(self.sidebar_setting == "wide", "-wide")
-        self.set_class(self.sidebar.display, "-with-sidebar")  # toasts stand beside it
+        """Show the sidebar if enabled and it fits, and what it leaves to other places."""
+        show_sidebar(self, width)
         if self.sidebar.display and self._has_opened:
             self.sidebar.create_panels()
         self.status.change(time.monotonic(), full=not self.sidebar.display)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
@@ -20,14 +20,13 @@ from tui.domain.events import (
     AppEvent,
     MeterChanged,
     ModelChanged,
-    RetryScheduled,
     SaveFailed,
     SaveRecovered,
     Streamed,
     ToolStarted,
 )
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.format_numbers import duration, tokens
+from tui.domain.format_numbers import duration, share, tokens
 from tui.domain.listing import Activity, OpenSessionInfo
 from tui.domain.printable import one_line
 from tui.domain.stream import ModelLoading
@@ -36,6 +35,7 @@ from tui.domain.usage import Certainty, MeterReading
 from tui.engine.state import Phase, SessionView
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import width_of
+from tui.ui.panels.meter_bar import bar
 from tui.ui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ class Status:
     phase: Phase = Phase.IDLE
     since: float | None = None
     """When the phase began."""
-    retry_at: float | None = None
     stalled_s: float | None = None
     share: float | None = None
     """How much of the model is loaded."""
@@ -79,18 +78,64 @@ class Status:
 
 
 def meter_text(reading: MeterReading) -> str:
-    """The reading as text: ``≈62.4k/200k``."""
+    """The reading as text: ``≈62.4k of 200k``."""
     mark = "" if reading.certainty is Certainty.REPORTED else "≈"
-    limit = f"/{tokens(reading.limit)}" if reading.limit else ""
+    limit = f" of {tokens(reading.limit)}" if reading.limit else " tok"
     return f"{mark}{tokens(reading.effective)}{limit}"
+
+
+def essentials_text(status: Status) -> str:
+    """Model, level, share of the context window and cost, for the title bar: ``claude-opus-5 · med   31 % · $0.36``."""
+    limit = status.meter.limit if status.meter is not None else None
+    full = [share(status.meter.effective, limit)] if status.meter is not None and limit else []
+    return "   ".join(part for part in (status.name, " · ".join([*full, *filter(None, [status.cost])])) if part)
+
+
+WIDEST_BAR = 24
+USUAL_BAR = 12
+NARROWEST_BAR = 6
+"""Cells of the bar: with much room, beside everything else, and at least."""
+GAP = "   "
+
+
+def facts_line(status: Status, room: int, *, plain: bool = False) -> Content:
+    """Bar, share, tokens, what is cached and, at the right end, the cost: as much of it as fits."""
+    if status.meter is None or room < 1:
+        return Content("")
+    reading = status.meter
+    percent = f"{share(reading.effective, reading.limit).rjust(4)}  " if reading.limit else ""
+    has_bar = bool(percent) and not plain
+    whole, short = cache_text(status.cached, ", "), cache_text(status.cached and replace(status.cached, left_s=None))
+    session, cost = (f"{GAP}session {status.cost}", f"{GAP}{status.cost}") if status.cost else ("", "")
+    usual, least = (USUAL_BAR, NARROWEST_BAR) if has_bar else (0, 0)
+    for cells, cached, end in (
+        (usual, whole, session),
+        (least, whole, session),
+        (least, short, session),
+        (usual, "", session),
+        (usual, "", cost),
+        (least, "", cost),
+        (0, "", cost),
+        (0, "", ""),
+    ):
+        text = percent + " · ".join(part for part in (meter_text(reading), cached) if part)
+        left = room - len(GAP) - (cells + 1 if cells else 0) - width_of(text) - width_of(end)
+        if left < 0:
+            continue
+        wider = min(left, WIDEST_BAR - cells) if cells else 0
+        line = Content(GAP)
+        if cells:
+            line = line + bar(reading, cells + wider) + Content(" ")
+        gap = " " * (left - wider) if end else ""
+        return line + Content.styled(text, "$muted-text") + Content.styled(gap + end, "$muted-text")
+    return Content("")
 
 
 def activity_text(status: Status, now: float) -> str:
     """The current activity as text; "" when idle."""
     spent = f" {duration(max(0.0, now - status.since))}" if status.since is not None else ""
     if status.phase is Phase.RETRYING:
-        wait = Phase.RETRYING.value if status.retry_at is None else f"retry in {max(0.0, status.retry_at - now):.0f} s"
-        return f"{wait} · /now skips the wait · esc stops"
+        return status.phase.value  # the conversation has the clock and the keys
     if status.phase is Phase.TOOLS and status.tool:
         return f"running {one_line(status.tool, 30)}{spent}"
     if status.phase is Phase.IDLE:
@@ -105,8 +150,10 @@ def activity_text(status: Status, now: float) -> str:
 class StatusLine(Static):
     """The status line; redrawn on changes, and four times a second while something runs."""
 
-    def __init__(self, *, still: bool = False, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, shown: Callable[[Status], None], *, still: bool = False, id: str | None = None) -> None:  # noqa: A002
+        """``shown`` is called with each status that differs from the one before."""
         super().__init__("", markup=False, id=id)
+        self._shown = shown
         self._status = Status()
         self.still = still
         """No spinner and no clock: a screen reader reads each state once."""
@@ -129,6 +176,7 @@ class StatusLine(Static):
         if status != self._status or not self._drawn:
             self._status = status
             self.tick(now)
+            self._shown(status)
 
     def change(self, now: float, **changes: object) -> None:
         """Change some fields of the status."""
@@ -145,26 +193,27 @@ class StatusLine(Static):
             parts.append((f" NOT SAVED: {one_line(status.not_saved, 60)} ", "$error reverse"))
         if status.private:
             parts.append((NOT_KEPT, "bold $warning"))
-        busy = activity_text(replace(status, since=None, retry_at=None) if self.still else status, now)
+        busy = activity_text(replace(status, since=None) if self.still else status, now)
         if busy:
             mark = THROBBER[self._frame % len(THROBBER)] if not self.still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
         if status.name:
             parts.append((status.name, "$foreground" if not busy else "$muted-text"))
-        if status.full and status.meter is not None:
-            parts.append((meter_text(status.meter), "$muted-text"))
-        at = len(parts)
-        if status.full and status.cost:
-            parts.append((status.cost, "$muted-text"))
-        if status.full and status.cached is not None:
-            room = self.size.width - len(" · ") * len(parts) - sum(width_of(text) for text, _ in parts)
-            whole, short = cache_text(status.cached, ", "), cache_text(replace(status.cached, left_s=None))
-            fitting = next((text for text in (whole, short) if width_of(text) <= room), "")
-            parts[at:at] = [(fitting, "$muted-text")] if fitting else []
-        drawn = repr(parts)
+        facts = (status.meter, status.cached, status.cost, self.size.width) if status.full else None
+        drawn = repr((parts, facts))
         if drawn != self._drawn:
             self._drawn = drawn
-            self.update(_joined(parts), layout=False)
+            line = _joined(parts)
+            if status.full:
+                line = line + facts_line(status, self.size.width - line.cell_length, plain=self._plain())
+            self.update(line, layout=False)
+
+    def on_resize(self) -> None:
+        """Fit the facts to the new width."""
+        self.tick(time.monotonic())
+
+    def _plain(self) -> bool:
+        return self.is_attached and self.screen.has_class("-plain")
 
 
 def _joined(parts: list[tuple[str, str]]) -> Content:
@@ -176,13 +225,10 @@ def _joined(parts: list[tuple[str, str]]) -> Content:
     return content
 
 
-__all__ = ["Status", "StatusLine", "activity_text", "meter_text"]
-
-
 NOT_KEPT = "not kept"
 """Shown all the while that a private session is on the screen."""
-BESIDE = 12
-"""Columns of the title bar that the title cannot use."""
+LEAST_TITLE = 20
+"""Columns that the title keeps beside what stands at the right end of its bar."""
 
 
 def elsewhere_text(sessions: Sequence[OpenSessionInfo]) -> str:
@@ -198,43 +244,56 @@ def elsewhere_text(sessions: Sequence[OpenSessionInfo]) -> str:
 
 
 class TitleBar(Static):
-    """The title, and what other sessions do; redrawn only when it changes."""
+    """The title, what other sessions do, and without the sidebar the essentials of it; redrawn only when it changes."""
 
     def __init__(self) -> None:
         super().__init__("", id="title", markup=False)
         self._title = ""
         self._elsewhere = ""
+        self._essentials = ""
         self._private = False
-        self._shown = ""
+        self._shown: tuple[object, ...] = ()
 
-    def show_title(self, title: str, columns: int) -> None:
+    def show_title(self, title: str) -> None:
         """Show the title, cut to the width of the screen."""
         self._title = title
-        self._draw(columns)
+        self._draw()
+
+    def show_status(self, status: Status) -> None:
+        """Show at the right end what the sidebar would show, if it is hidden."""
+        self._essentials = essentials_text(status) if status.full else ""
+        self._draw()
 
     def show_elsewhere(self, text: str, *, private: bool) -> None:
         """Show at the right end what other sessions do, and whether nothing of this one is stored."""
-        if (text, private) != (self._elsewhere, self._private):
-            self._elsewhere, self._private = text, private
-            if self.is_attached:  # the news may come while the screen closes
-                self._draw(self.screen.size.width)
+        self._elsewhere, self._private = text, private
+        self._draw()
 
     def on_resize(self) -> None:
         """Cut the full title to the new width."""
-        if self._title:
-            self._draw(self.screen.size.width)
+        self._draw()
 
-    def _draw(self, columns: int) -> None:
-        right, mark = self._elsewhere, f"{NOT_KEPT}  " if self._private else ""
-        room = columns - BESIDE - len(mark) - (width_of(right) + 2 if right else 0)
-        title = line_within(self._title, max(10, room))
-        gap = " " * max(2, room - width_of(title) + 2) if right else ""
-        shown = f"{mark}{title}{gap}{right}"
-        if shown != self._shown:
-            self._shown = shown
-            words = Content.styled("ponder · ", "$muted-text") + Content.styled(mark, "bold $warning")
-            words = words + Content.styled(title, "$foreground")
-            self.update(words + Content.styled(gap + right, "bold $foreground"))
+    def _draw(self) -> None:
+        if not self.is_attached:  # the news may come while the screen closes
+            return
+        width = self.screen.size.width - 2
+        state = (self._title, self._elsewhere, self._essentials, self._private, width)
+        if state == self._shown:
+            return
+        self._shown = state
+        left = Content.styled("ponder", "$muted-text") + Content.styled(" · " if self._title else "", "$muted-text")
+        left = left + Content.styled(f"{NOT_KEPT}  " if self._private else "", "bold $warning")
+        title_room = min(width_of(self._title), LEAST_TITLE)
+        right = Content("")
+        for text, style in ((self._elsewhere, "bold $foreground"), (self._essentials, "$muted-text")):
+            more = Content.styled(f"{GAP}{text}", style) if text else Content("")
+            if left.cell_length + title_room + right.cell_length + more.cell_length <= width:
+                right = right + more
+        left = left + Content.styled(
+            line_within(self._title, max(10, width - left.cell_length - right.cell_length)), "$foreground"
+        )
+        gap = Content(" " * max(0, width - left.cell_length - right.cell_length))
+        self.update(left + gap + right, layout=False)
 
 
 def status_of(view: SessionView, now: float, *, full: bool, private: bool = False) -> Status:
@@ -254,7 +313,7 @@ def status_of(view: SessionView, now: float, *, full: bool, private: bool = Fals
 def _named(spec: ModelSpec, plan: ThinkingPlan) -> str:
     """The model, and its level in force if it has levels."""
     name = model_title(spec.model)
-    return f"{name}/{plan.level}" if plan.level else name
+    return f"{name} · {plan.level}" if plan.level else name
 
 
 def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float | None, now: float) -> Status:
@@ -263,20 +322,18 @@ def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float
         running = phase is not Phase.IDLE
         keeps_clock = status.since is not None and phase in (Phase.WAITING, Phase.THINKING, Phase.ANSWERING)
         since = (status.since if keeps_clock else now) if running else None
-        status = replace(status, phase=phase, since=since, retry_at=None, tool="")
+        status = replace(status, phase=phase, since=since, tool="")
     status = replace(status, stalled_s=stalled_s)
-    return replace(status, **_changes(status, event, now))  # type: ignore[arg-type]  # fields of Status by name
+    return replace(status, **_changes(event))  # type: ignore[arg-type]  # fields of Status by name
 
 
-def _changes(status: Status, event: AppEvent, now: float) -> dict[str, object]:
+def _changes(event: AppEvent) -> dict[str, object]:
     changes: dict[str, object] = {}
     match event:
         case MeterChanged(reading):
             changes["meter"] = reading
         case ModelChanged(spec, plan):
             changes["name"] = _named(spec, plan)
-        case RetryScheduled(wait_s=wait):
-            changes["retry_at"] = now + wait
         case ToolStarted(name=name):
             changes["tool"] = name
         case Streamed(event=ModelLoading(share)):
@@ -355,7 +412,7 @@ class KeyLine(Static):
         self._registry = registry
         self._keymap = keymap
         self._scope = CommandScope.COMPOSER
-        self._busy = self._thinks = False
+        self._busy = self._thinks = self._asks = False
 
     def on_mount(self) -> None:
         self._draw()
@@ -370,10 +427,10 @@ class KeyLine(Static):
             self._draw()
 
     def show_phase(self, phase: Phase) -> None:
-        """Show the keys that stop what runs, and end thinking."""
-        busy, thinks = phase is not Phase.IDLE, phase in (Phase.WAITING, Phase.THINKING)
-        if (busy, thinks) != (self._busy, self._thinks):
-            self._busy, self._thinks = busy, thinks
+        """Show the keys that stop what runs, and end thinking; none beside a question, which names its own."""
+        now = phase is not Phase.IDLE, phase in (Phase.WAITING, Phase.THINKING), phase is Phase.ASKING
+        if now != (self._busy, self._thinks, self._asks):
+            self._busy, self._thinks, self._asks = now
             self._draw()
 
     def _draw(self) -> None:
@@ -386,7 +443,7 @@ class KeyLine(Static):
             keys = [*SIDEBAR_KEYS, ("esc", "back")]
         content = Content("")
         used = 1
-        for key, word in keys[:MOST]:
+        for key, word in [] if self._asks else keys[:MOST]:
             width = len(key) + len(word) + 3
             if used + width > self.size.width:
                 break

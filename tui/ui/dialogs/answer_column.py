@@ -56,7 +56,7 @@ class Column(Vertical):
         super().__init__(classes="answer")
         self._head = Static("", markup=False, classes="answer-head")
         self.transcript = Transcript(services.theme_styles())
-        self._showing = services.showing()
+        self._display_options = services.display_options()
         self._is_focused = False
         self._is_still = False
 
@@ -80,7 +80,7 @@ class Column(Vertical):
 
     def show_thinking(self, fold: Fold) -> None:
         """Show thinking folded, as a peek or in full."""
-        self._showing = replace(self._showing, fold=fold)
+        self._display_options = replace(self._display_options, fold=fold)
 
     def tick(self) -> None:
         """Advance the clocks."""
@@ -130,7 +130,7 @@ class TurnColumn(Column):
 
     def on_mount(self) -> None:
         """Show the answer from its beginning."""
-        self.show_thinking(self._showing.fold)
+        self.show_thinking(self._display_options.fold)
         self.transcript.scroll_home(animate=False)
 
     def show_thinking(self, fold: Fold) -> None:
@@ -138,7 +138,7 @@ class TurnColumn(Column):
         super().show_thinking(fold)
         if self.turn is not None:
             answers = tuple(message for message in self.turn.messages if message.role is not Role.USER)
-            self.transcript.replace_all(sections_of([replace(self.turn, messages=answers)], self._showing))
+            self.transcript.replace_all(sections_of([replace(self.turn, messages=answers)], self._display_options))
 
 
 class LiveColumn(Column):
@@ -151,7 +151,7 @@ class LiveColumn(Column):
         self._source = source
         self.letter = letter
         self.is_blind = is_blind
-        self._conversation = TranscriptView(self.transcript, time.monotonic, self._showing)
+        self._conversation = TranscriptView(self.transcript, time.monotonic, self._display_options)
         self._state: SessionState | None = None
         self._since = time.monotonic()
 
@@ -185,7 +185,7 @@ class LiveColumn(Column):
     def show_thinking(self, fold: Fold) -> None:
         """Show thinking folded, as a peek or in full."""
         super().show_thinking(fold)
-        self._conversation.show(self._showing)
+        self._conversation.show(self._display_options)
 
     def tick(self) -> None:
         """Advance the clocks."""

@@ -1,184 +1,48 @@
 """The approval sheet: asks whether a tool call may run and shows the whole call.
 
 Letters do not answer: they go into the draft. An answer is a row chosen with arrows and enter, a click, or alt with its
-number. Keys are ignored for a moment after the question appears and after each letter. "Yes" works only after the end
-of the text was on the screen, and never in a window that is too small to show it.
+number; while the draft is empty, also its number alone. Keys are ignored for a moment after the question appears and
+after each letter. "Yes" works only after the end of the text was on the screen, and never in a window that is too small
+to show it.
 """
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events, on, work
-from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, Static
 
-from tui.domain.blank_marks import BLANK, marked
 from tui.domain.errors import PonderError
 from tui.domain.events import ApprovalAsked
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
+from tui.ui.dialogs.answers import NO, NO_BECAUSE, Answers, answers_to
+from tui.ui.dialogs.call_details import FEWEST_ROWS, CallDetails
 from tui.ui.dialogs.sheet import STYLES, Keys, Sheet
 from tui.ui.graphemes import line_within
 from tui.ui.input.field import Field
-from tui.ui.markdown.highlight import MAX_BLOCK, highlight
-from tui.ui.markdown.layout import code_lines
-from tui.ui.markdown.runs import Line, Run, wrapped_after
-from tui.ui.panels.page import Lines, Page
-from tui.ui.panels.row_list import Row, RowList
-from tui.ui.theme.theme_styles import ThemeStyles
-
-_MARKS = re.compile(f"({BLANK}{{2,}}|{BLANK}+$|⟨[0-9,]+ blank(?: line)?s⟩)")
-_DIFF_ROLES = {"+": "diff-added", "-": "diff-removed", "@": "muted"}
-
-
-def detail_lines(detail: str) -> Lines:
-    """The details of a call as lines; a diff is highlighted."""
-    rows = marked(detail.rstrip("\n")).split("\n")
-    is_diff = detail.startswith(("--- ", "diff ", "@@ ")) or "\n@@ " in detail[:2_000]
-
-    @lru_cache(maxsize=1)
-    def lines(width: int) -> Sequence[Line]:
-        return _with_last_blanks(code_lines([_with_marks(line) for line in _coloured(rows, is_diff=is_diff)], width))
-
-    return lines
-
-
-def _coloured(rows: list[str], *, is_diff: bool) -> list[Line]:
-    if not is_diff:
-        return [[Run(row, "code")] if row else [] for row in rows]
-    if sum(map(len, rows)) > MAX_BLOCK:
-        return [[Run(row, _DIFF_ROLES.get(row[0], "code"))] if row else [] for row in rows]
-    # The lexer colours a diff's last row only if a line end follows.
-    return highlight([*rows, ""], "diff")[:-1]
-
-
-def _with_last_blanks(lines: list[Line]) -> list[Line]:
-    """Show the blank at which a row was wrapped, so that two words do not read as one."""
-    for line, following in pairwise(lines):
-        if line and line[-1].text.endswith(" ") and wrapped_after(following):
-            last = line.pop()
-            line.extend([last._replace(text=last.text[:-1]), Run(BLANK, "warning")])
-    return lines
-
-
-def _with_marks(line: Line) -> Line:
-    if not any(BLANK in run.text or "⟨" in run.text for run in line):
-        return line
-    pieces = [(run, _MARKS.split(run.text)) for run in line]
-    return [
-        run._replace(text=piece, role="warning" if number % 2 else run.role)
-        for run, found in pieces
-        for number, piece in enumerate(found)
-        if piece
-    ]
-
-
-FEWEST_ROWS, FEWEST_COLUMNS = 2, 24
-"""The smallest part of a call that is enough to judge it."""
-
-
-def rows_of(text: str, columns: int) -> int:
-    """Rows a text takes when its lines are wrapped."""
-    return sum(max(1, len(Content(line).wrap(max(1, columns)))) for line in text.split("\n"))
-
-
-class CallDetails(Vertical):
-    """The call being asked about. ``end_seen`` is true once its last line was on the screen."""
-
-    def __init__(self, theme_styles: ThemeStyles) -> None:
-        super().__init__()
-        self.end_seen = False
-        self._summary = Static("", markup=False, classes="prompt")
-        self._said = Static("", markup=False, classes="said")
-        self._page = Page(theme_styles)
-        self._page.can_focus = False
-        self._below = Static("", markup=False, classes="below")
-        self._words = ""
-        self._answered_early = False
-        """"Yes" was chosen before the end was seen."""
-        self._is_laid = False
-        """The page is laid out for this call and this window."""
-        self.scrolls: Mapping[str, Callable[..., None]] = {
-            "pageup": self._page.scroll_page_up,
-            "pagedown": self._page.scroll_page_down,
-            "ctrl+home": self._page.scroll_home,
-            "ctrl+end": self._page.scroll_end,
-        }
-
-    def compose(self) -> ComposeResult:
-        """Ponder's own words outside the box, the model's inside."""
-        yield from (self._summary, self._said, self._page, self._below)
-
-    def on_mount(self) -> None:
-        """Watch every scroll."""
-        self.watch(self._page, "scroll_y", self.update_end_seen, init=False)
-
-    def show(self, asked: ApprovalAsked) -> None:
-        """Show a call."""
-        summary, note = marked(asked.summary.replace("\n", " ")), marked(asked.note)
-        self._words = f"{summary}\n{note}" if note else summary
-        self._summary.update(Content(summary))
-        self._said.update(Content(note))
-        self._said.set_class(not note, "-empty")
-        self.end_seen = not asked.detail
-        self._answered_early = False
-        self._page.set_class(not asked.detail, "-empty")
-        self._page.show(detail_lines(asked.detail))
-        self._page.scroll_home(animate=False)
-
-    def fit(self, rows: int, columns: int) -> bool:
-        """Take at most this many rows; False if that is too few to judge a call by."""
-        left = rows - rows_of(self._words, columns) - 1
-        self._page.styles.max_height = max(FEWEST_ROWS, left)
-        self._is_laid = False
-        self.call_after_refresh(self._laid)
-        return left >= FEWEST_ROWS and columns >= FEWEST_COLUMNS
-
-    def warn_unread(self) -> None:
-        """Point to the unread part after an early "yes"."""
-        self._answered_early = not self.end_seen
-        self.update_end_seen()
-
-    def update_end_seen(self) -> None:
-        """Update whether the end was seen, and how much is below."""
-        hidden = self._page.lines_below
-        if hidden is None or not self._is_laid:
-            return
-        self.end_seen = self.end_seen or hidden == 0
-        text = f"▼ {count(hidden, 'more line')}" if hidden else ""
-        if not self.end_seen:
-            text += ": read to the end first · pgdn · ctrl+end"
-        self._below.update(Content.styled(text, "bold $warning reverse" if self._answered_early else "bold $warning"))
-
-    def _laid(self) -> None:
-        self._is_laid = True
-        self.update_end_seen()
-
 
 QUIET_S = 0.3
 """Time in which keys are ignored after a question appears: they were typed before the user saw it."""
 LOOK_S = 0.2
 LOW = 32
 """Screens with fewer rows than this omit blank lines, so that more of the call fits."""
-AROUND, AROUND_LOW = 10, 6
-"""Rows of frame, title, reason and keys; the second without blank lines."""
-WIDEST = 110
-"""Greatest width of the sheet, as in the style sheet."""
-LONGEST_RULE = 240
-"""Longest rule offered, in characters, because an answer must be visible in full."""
-BESIDE = 8
+AROUND, AROUND_LOW = 8, 4
+"""Rows of frame, title and keys; the second without blank lines and the reason."""
+LEFT_ABOVE, LEFT_ABOVE_LOW = 5, 3
+"""Rows of the conversation that stay in view above the sheet; the second where a call scrolls in any case."""
+ENOUGH_ROWS = 8
+"""Rows of a call for which the conversation is covered, where not all has room."""
+BESIDE = 6
 """Columns of frame and padding on both sides."""
-TOO_SMALL = "Window too small to show the call. Enlarge it, or press esc for no."
+TOO_SMALL = "Window too small to show the call. Enlarge it, or press esc twice for no."
+TOO_SMALL_AGAIN = "Window too small to show the call. Enlarge it; esc again denies."
 TITLE = 24
 """Columns of the title of the session that asks."""
 WHO_ASKS = "ponder asks, not the model"
@@ -189,6 +53,8 @@ STEERING = frozenset({"up", "down", "home", "end", "pageup", "pagedown", "enter"
 }
 """Keys that move the selection; all others are typing."""
 
+DIGITS = frozenset("123456789")
+
 Waiting = Callable[[], Sequence[ApprovalAsked]]
 """Returns the open questions in the order of the calls."""
 LEAVING = {"ctrl+s": "session.list", "alt+s": "session.next"}
@@ -196,11 +62,12 @@ LEAVING = {"ctrl+s": "session.list", "alt+s": "session.next"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """The session that asks."""
+class AskingSession:
+    """The session that asks, and the folder in which its tools work."""
 
     session: str = ""
     title: str = ""
+    folder: str = ""
 
 
 class Approval(Sheet[None]):
@@ -212,35 +79,39 @@ class Approval(Sheet[None]):
     KEYS: ClassVar[Keys] = (
         ("up down", "move"),
         ("enter", "pick"),  # short words: at 80 columns every key must be named
-        ("alt+1", "number"),
+        ("1", "number"),
         ("pagedown", "more"),
         ("ctrl+c", "stop"),
     )
     LAST_KEYS: ClassVar[Keys] = (("ctrl+s", "later"),)
 
-    def __init__(self, waiting: Waiting, now: Callable[[], float] = time.monotonic, asker: Asker | None = None) -> None:
+    def __init__(
+        self, waiting: Waiting, now: Callable[[], float] = time.monotonic, asker: AskingSession | None = None
+    ) -> None:
         super().__init__()
         self._waiting = waiting
-        self._asker = asker or Asker()
+        self._asker = asker or AskingSession()
         self._now = now
         self._since = now()
         self._asked: ApprovalAsked | None = None
         self._answered: list[ApprovalAsked] = []
         self._too_small = False
-        self._words: list[str] = []
-        """Texts of the answers."""
+        self._number_key = "1"
+        self._fitted = Region()
+        """The place of the conversation when the sheet was fitted to it."""
         self.over = False
         """The sheet is closing and shows no further question."""
 
     def inside(self) -> Sequence[Widget]:
         """The call, and the answers."""
         self._call = CallDetails(self.ponder.theming.theme_styles(self.ponder))
-        self._list = RowList()
+        self._list = Answers()
         self._reason = Field("why not? (the model reads it)")
         self._small = Static(TOO_SMALL, markup=False, classes="too-small")
         return (self._call, self._list, self._reason, self._small)
 
     def on_mount(self) -> None:
+        self.ponder.chat.composer.show_asked(asked=True)
         self._look()
         self.set_interval(LOOK_S, self._look)
 
@@ -258,6 +129,18 @@ class Approval(Sheet[None]):
         more = f" · {len(left) - 1} more" if len(left) > 1 else ""
         self.note(f"{WHO_ASKS}{more}")
         self._call.update_end_seen()
+        self._call.add_colours()
+        self._show_number_key()
+        if self._fitted != self.ponder.chat.talk.region:  # the draft has more rows, or the window was resized
+            self._fit()
+        self._make_room()
+
+    def _show_number_key(self) -> None:
+        """Name the key that gives the first answer: beside a draft, its number alone is text."""
+        key = "alt+1" if self.ponder.chat.composer.text else "1"
+        if key != self._number_key:
+            self._number_key = key
+            self.show_keys([(key if word == "number" else other, word) for other, word in self.KEYS])
 
     def _left(self) -> Sequence[ApprovalAsked]:
         """Open questions, compared by identity: one call may ask twice with the same text."""
@@ -274,12 +157,10 @@ class Approval(Sheet[None]):
             )
         )
         self._call.show(asked)
-        answers = _answers(asked)
-        self._words = [row.content.plain for row in answers]
-        self._list.show_rows(answers)
-        self._fit()
-        self._list.highlighted = None
+        self._list.show(answers_to(asked, self._asker.folder))
+        self._small.update(TOO_SMALL)
         self._reason.display = False
+        self._fit()
         self._reason.value = ""
         self._list.focus()
 
@@ -289,15 +170,50 @@ class Approval(Sheet[None]):
         self._fit()
 
     def _fit(self) -> None:
-        """Keep the answers visible; the call scrolls in the remaining rows."""
-        size = self.app.size
+        """Above the composer, with the answers visible; the call scrolls in the remaining rows.
+
+        Part of the conversation stays in view above. In a low window the sheet covers it if the call is then whole, and
+        where there is no room at all, the composer too.
+        """
+        size, talk = self.app.size, self.ponder.chat.talk.region
+        self._fitted = talk
         low = size.height < LOW
         self.set_class(low, "-low")
-        columns = min(size.width if low else size.width * 9 // 10, WIDEST) - BESIDE
-        answers = sum(rows_of(text, columns) for text in self._words)
-        rows = (size.height if low else size.height * 9 // 10) - (AROUND_LOW if low else AROUND) - answers
+        self._list.set_low(low=low)
+        around = AROUND_LOW + self._reason.display if low else AROUND
+        call = self._call.rows_of_call(talk.width - BESIDE)
+        places = (
+            (talk, LEFT_ABOVE, ENOUGH_ROWS),
+            (talk, 0, call),
+            (talk, LEFT_ABOVE_LOW, FEWEST_ROWS),
+            (talk, 0, FEWEST_ROWS),
+            (size.region, 0, 0),
+        )
+        for place, above, enough in places:
+            columns = place.width - BESIDE
+            rows = place.height - above - around - self._list.height(columns)
+            if rows - self._call.rows_of_words(columns) >= enough:
+                break
         self._too_small = not self._call.fit(rows, columns)
         self.set_class(self._too_small, "-too-small")
+        self._sheet.styles.width = place.width
+        self._sheet.styles.max_height = place.height - above
+        self._sheet.styles.margin = (0, 0, size.height - place.bottom, place.x)
+        self.call_after_refresh(self._make_room)
+
+    @property
+    def _sheet(self) -> Widget:
+        return self.query_one(".sheet")
+
+    def _make_room(self) -> None:
+        """Let the conversation end above the sheet."""
+        talk = self.ponder.chat.talk
+        if self.is_attached and not self.over:
+            talk.leave_below(max(0, talk.region.bottom - self._sheet.region.y) if self._sheet.region else 0)
+
+    def on_unmount(self) -> None:
+        self.ponder.chat.talk.leave_below(0)
+        self.ponder.chat.composer.show_asked(asked=False)
 
     def _is_quiet(self) -> bool:
         return self._now() - self._since < QUIET_S
@@ -306,7 +222,8 @@ class Approval(Sheet[None]):
         if self.focused is self._reason and not self._is_quiet():
             return
         if event.key not in STEERING:
-            self._hand_on(event)
+            if not self._takes_number(event):
+                self._hand_on(event)
         elif self._is_quiet():
             event.stop()
             event.prevent_default()
@@ -325,7 +242,17 @@ class Approval(Sheet[None]):
             self._choose(int(event.key.removeprefix("alt+")) - 1)
         elif event.key == "enter" and self._list.chosen is None:
             event.stop()
-            self.say("Choose with ↑ and ↓ first. esc means no.")
+            self.say("Choose with ↑ and ↓ or a number first.")
+
+    def _takes_number(self, event: events.Key) -> bool:
+        """Take a digit as an answer, unless it may be the next letter of a message."""
+        number = int(event.key) if event.key in DIGITS else 0
+        if self.ponder.chat.composer.text or self._is_quiet() or not 0 < number <= len(self._list.rows):
+            return False
+        event.stop()
+        event.prevent_default()
+        self._choose(number - 1)
+        return True
 
     def _start_quiet_time(self) -> None:
         self._since = max(self._since, self._now())
@@ -354,7 +281,7 @@ class Approval(Sheet[None]):
         event.stop()
         event.prevent_default()
         self._start_quiet_time()
-        self._list.highlighted = None
+        self._list.index = None
 
     async def on_paste(self, event: events.Paste) -> None:
         if self.focused is not self._reason:
@@ -366,21 +293,21 @@ class Approval(Sheet[None]):
         """Disable all actions during the quiet time."""
         return not self._is_quiet() if action == "leave" else super().check_action(action, parameters)
 
-    @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
-        if self._is_quiet():
-            return
-        self._choose(event.option_index)
+    @on(Answers.Picked)
+    def _picked(self, event: Answers.Picked) -> None:
+        if not self._is_quiet():
+            self._choose(event.index)
 
     def _choose(self, index: int) -> None:
         """Choose the answer in this row, if any."""
-        if index >= self._list.option_count:
+        if index >= len(self._list.rows):
             return
-        key = self._list.row_key(index)
-        if key == "no:" and not self._too_small:
-            self._list.highlighted = index
+        key = self._list.rows[index].key
+        if key == NO_BECAUSE and not self._too_small:
+            self._list.index = index
             self._reason.display = True
             self._reason.focus()
+            self._fit()
         else:
             self._give(key)
 
@@ -398,8 +325,14 @@ class Approval(Sheet[None]):
         self._answer(f"no: {reason}" if reason else "no")
 
     def action_leave(self) -> None:
-        """Escape answers no."""
-        self._answer("no")
+        """Escape goes to "No" and denies there: a key that closes other sheets must not refuse work by itself."""
+        if self._list.choose_no():
+            self._reason.display = False
+            self._fit()
+            self._list.focus()
+            self._small.update(TOO_SMALL_AGAIN)
+        else:
+            self._answer(NO)
 
     def _answer(self, answer: str) -> None:
         """Answer the call that is shown now: a moment later it may be another one."""
@@ -417,26 +350,3 @@ class Approval(Sheet[None]):
         if not self._left():
             self._look()
         # Otherwise the next look asks the next question: this answer may have settled it too.
-
-
-def _answers(asked: ApprovalAsked) -> list[Row]:
-    """The possible answers, numbered for alt+1 and so on."""
-    answers = [("once", "Yes, once"), ("session", "Yes, for this session")]
-    if asked.answers:
-        return [Row(key, Content(f" {number}  {words}")) for number, (key, words) in enumerate(asked.answers, 1)]
-    for pattern in asked.patterns:
-        text = _rule_text(pattern, asked)
-        if len(text) <= LONGEST_RULE:
-            answers.append((pattern, f"Always for {text}"))
-    answers.append(("no", "No"))
-    if asked.turn_id:
-        answers.append(("no:", "No, and tell the model why…"))
-    return [Row(key, Content(f" {number}  {text}")) for number, (key, text) in enumerate(answers, 1)]
-
-
-def _rule_text(pattern: str, asked: ApprovalAsked) -> str:
-    """The rule with hidden characters made visible; omits the command, which is shown above."""
-    exact = f"{asked.tool}(={asked.detail})"
-    if pattern.startswith(exact):
-        return f"exactly this command ({pattern.removeprefix(exact).strip()})"
-    return marked(pattern.replace("\n", "␊"))

@@ -51,8 +51,8 @@ class Aside(Sheet[None]):
         """The question and its answer."""
         services = self.ponder.ui_services
         self.transcript = Transcript(services.theme_styles())
-        self._conversation = TranscriptView(self.transcript, time.monotonic, services.showing())
-        self._showing = services.showing()
+        self._conversation = TranscriptView(self.transcript, time.monotonic, services.display_options())
+        self._display_options = services.display_options()
         return (self.transcript,)
 
     def on_mount(self) -> None:
@@ -105,8 +105,8 @@ class Aside(Sheet[None]):
 
     def key_ctrl_o(self) -> None:
         """Switch thinking between folded, peek and full."""
-        self._showing = replace(self._showing, fold=self._showing.fold.next)
-        self._conversation.show(self._showing)
+        self._display_options = replace(self._display_options, fold=self._display_options.fold.next)
+        self._conversation.show(self._display_options)
 
     def key_tab(self, event: events.Key) -> None:
         """Move the cursor to the next block."""

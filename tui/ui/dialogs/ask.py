@@ -24,7 +24,7 @@ from tui.ui.transcript.blocks import Fold
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
-    from tui.app.side_questions import Several, SideQuestions
+    from tui.app.side_questions import SharedQuestion, SideQuestions
 
 ONE_BELOW, COLUMN = 100, 38
 """Columns of the screen below which one answer is shown at a time, and columns of an answer beside others."""
@@ -136,7 +136,7 @@ class Columns(Sheet[str], Generic[C]):
 
     def key_ctrl_o(self) -> None:
         """Switch the thinking of all answers between folded, peek and full."""
-        self._fold = (self._fold or self.ponder.ui_services.showing().fold).next
+        self._fold = (self._fold or self.ponder.ui_services.display_options().fold).next
         for column in self.columns:
             column.show_thinking(self._fold)
 
@@ -185,7 +185,7 @@ class Ask(Columns[AnswerColumn]):
         ("ctrl+o", "thinking"),
     )
 
-    def __init__(self, questions: SideQuestions, several: Several) -> None:
+    def __init__(self, questions: SideQuestions, several: SharedQuestion) -> None:
         super().__init__(several.question)
         self._questions = questions
         self._several = several

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 from textual import events, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, OptionList
+from textual.widgets import Input, OptionList, Static
 
 from tui.commands.keymap import key_words
 from tui.commands.registry import Command, by_need
@@ -104,6 +104,7 @@ class FilterSheet(SearchSheet[R]):
     """A filter over items in memory; the best match is selected."""
 
     SHAPE: ClassVar[str] = "-middle has-field"
+    FITS: ClassVar[bool] = True
 
     @abstractmethod
     def rows(self, query: str, width: int) -> Sequence[Row]:
@@ -119,10 +120,11 @@ class FilterSheet(SearchSheet[R]):
         best = next((row.key for row in rows if row.key), None)
         self.row_list.show_rows(rows, at=best if at is None else at)
         self.note(f"{sum(bool(row.key) for row in rows)} of {self.total()}")
+        self.call_after_refresh(self.fit, self.row_list)
 
 
-TITLE, KEY = 27, 14
-"""Columns of the command's name and of its key."""
+KEY = 14
+"""Columns of a command's key or slash word."""
 
 
 class Palette(FilterSheet[str]):
@@ -130,16 +132,34 @@ class Palette(FilterSheet[str]):
 
     TITLE_WORDS = "Commands"
     KEYS: ClassVar[Keys] = (("up down", "move"), ("enter", "run"))
-    PLACEHOLDER = "what do you want to do?"
+    PLACEHOLDER = "filter commands"
+
+    def inside(self) -> Sequence[Widget]:
+        """The description of the selected command below the list."""
+        self._about = Static("", markup=False, classes="palette-about")
+        return (*super().inside(), self._about)
 
     def _offered(self) -> list[Command]:
         offered = (command for command in self.ponder.registry if command.palette)
         return by_need(offered, busy=self.ponder.chat.is_busy())
 
     def rows(self, query: str, width: int) -> Sequence[Row]:
-        """Match names first; chapters only if no name matches as well."""
-        found = best(query, self._offered(), lambda command: f"{command.title} /{command.slash} {command.group.value}")
-        return [self._row(command, width) for command in found]
+        """Grouped, recent ones first. With a query, names first; chapters only if no name matches as well."""
+        offered = self._offered()
+        if query.strip():
+            found = best(query, offered, lambda command: f"{command.title} /{command.slash} {command.group.value}")
+            return [self._row(command, width) for command in found]
+        recent = self.ponder.ui_services.recent_commands
+        groups = {"Recent": [command for name in recent for command in offered if command.id == name]}
+        for command in offered:
+            if command.id not in recent:
+                groups.setdefault(command.group.value, []).append(command)
+        rows: list[Row] = []
+        for title, commands in groups.items():
+            if commands:
+                rows.append(Row("", Content.styled(title, "$muted-text")))
+                rows.extend(self._row(command, width) for command in commands)
+        return rows
 
     def total(self) -> int:
         return len(self._offered())
@@ -147,15 +167,21 @@ class Palette(FilterSheet[str]):
     def take(self, key: str | None) -> None:
         self.dismiss(key)
 
+    @on(OptionList.OptionHighlighted)
+    def _show_about(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        command = self.ponder.registry.by_id(self.row_list.row_key(event.option_index))
+        slash = f"/{command.slash}" if command.slash else ""
+        usage = f"{slash} {command.argument.usage}" if slash and command.argument is not None else slash
+        about = Content.styled(command.help, "$foreground")
+        self._about.update(about + Content.styled(f"  {usage}", "$muted-text") if usage else about)
+
     def _row(self, command: Command, width: int) -> Row:
         keys = self.ponder.keymap.get(command.id, ())
         key = key_words(keys[0]) if keys else ""
         slash = f"/{command.slash}" if command.slash else ""
-        left = one_line(command.title, TITLE).ljust(TITLE + 1)
-        room = max(0, width - len(left) - KEY - 2)
-        text = command.help if room >= 30 else slash if key else ""
-        middle = one_line(text, room).ljust(room)
-        line = Content.styled(left, "$foreground") + Content.styled(middle + "  ", "$muted-text")
+        room = width - KEY - 3
+        line = Content.styled(f"  {one_line(command.title, room).ljust(room)} ", "$foreground")
         return Row(
             command.id, line + Content.styled((key or slash).rjust(KEY), "bold $foreground" if key else "$muted-text")
         )

@@ -36,6 +36,8 @@ class FindBar(Sheet[None]):
         self._near = near
         self._hits: list[Hit] = []
         self._at = 0
+        self._begun_at = (0, 0)
+        """The section and the block that were at the top of the window before the search moved it."""
 
     def inside(self) -> Sequence[Widget]:
         """The field and the number of matches."""
@@ -45,12 +47,22 @@ class FindBar(Sheet[None]):
 
     def on_mount(self) -> None:
         """Search at once if there is a query."""
-        self._field.focus()
-        self.show_keys()
+        self._begin_here()
         if self._near:
             self.call_after_refresh(self._begin)  # the session was just opened: its rows have no width yet
         elif self._asked:
             self._search()
+
+    def _begin_here(self) -> None:
+        """Let what is typed now be searched down from the visible part."""
+        self._field.focus()
+        self.show_keys(TYPING)
+        column = self.ponder.chat.transcript.column
+        seen = column.find(column.top)
+        if seen is not None:
+            section = column.sections[seen[0]]
+            ends = [section.start_of(number) + section.rows_of(number) for number in range(len(section.blocks))]
+            self._begun_at = seen[0], sum(end <= seen[1] for end in ends)
 
     def _begin(self) -> None:
         self._search()
@@ -72,8 +84,7 @@ class FindBar(Sheet[None]):
         if self._near and terms is self._asked:
             self._at = self._near.first_of(self._hits, column.sections, terms)
         else:
-            seen = column.find(column.top)
-            below = (number for number, hit in enumerate(self._hits) if seen is not None and hit.place >= seen[0])
+            below = (number for number, hit in enumerate(self._hits) if (hit.place, hit.block) >= self._begun_at)
             self._at = next(below, max(0, len(self._hits) - 1))
         self._go(0)
 
@@ -125,5 +136,4 @@ class FindBar(Sheet[None]):
         if event.key in steps:
             self._go(steps[event.key])
         elif event.key in ("slash", "ctrl+f"):
-            self._field.focus()
-            self.show_keys(TYPING)
+            self._begin_here()

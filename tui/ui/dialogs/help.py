@@ -32,6 +32,9 @@ FOCUSED = {
 }
 """What the focused widget does."""
 
+KEY_COLUMN = 30
+"""Columns of the keys of a command, the same in all sections."""
+
 KeysInForce = Mapping[str, tuple[str, ...]]
 
 
@@ -41,14 +44,14 @@ def key_lines(
     """The keys of one scope; ``ids`` adds the command ids used in keys.toml."""
     bound = [command for command in registry if command.scope is scope and keymap.get(command.id)]
     found = best(query, bound, lambda command: f"{command.title} {' '.join(keymap[command.id])} {command.id}")
-    shown = sorted(found, key=lambda command: list(Group).index(command.group)) if not query else found
+    usual = sorted(found, key=lambda command: (not command.owned_by_widget, list(Group).index(command.group)))
+    shown = found if query else usual
     named = [("  ".join(key_words(key) for key in keymap[command.id]), command) for command in shown]
-    column = min(max((len(key) for key, _ in named), default=0), 32)
     lines: list[Line] = []
     for key, command in named:
-        first = [Run(f"  {key.ljust(column)}  ", "accent", Look.BOLD)]
+        first = [Run(f"  {key.ljust(KEY_COLUMN)}  ", "text", Look.BOLD)]
         text = [Run(command.title, "text"), *([Run(f" · {command.id}", "muted")] if ids else [])]
-        lines.extend(wrap(text, width, first, [Run(" " * (column + 4))]))
+        lines.extend(wrap(text, width, first, [Run(" " * (KEY_COLUMN + 4))]))
     return lines
 
 
@@ -67,7 +70,7 @@ def command_lines(commands: Sequence[Command], keymap: KeysInForce, width: int) 
     for command in commands:
         argument = f" {command.argument.usage}" if command.argument else ""
         keys = keymap.get(command.id, ())
-        head = [Run(f"  /{command.slash}", "accent", Look.BOLD), Run(argument, "muted")]
+        head = [Run(f"  /{command.slash}", "text", Look.BOLD), Run(argument, "muted")]
         if keys:
             head.append(Run(f"   {key_words(keys[0])}", "text", Look.BOLD))
         lines.append(head)
@@ -116,6 +119,7 @@ class Help(Sheet[None]):
     """Searchable help; typing filters keys and commands."""
 
     SHAPE: ClassVar[str] = "-page"
+    FITS: ClassVar[bool] = True
     KEYS: ClassVar[Keys] = (("up down", "scroll"), ("pageup pagedown", "page"))
 
     def __init__(self, focus: CommandScope, query: str = "", *, only_keys: bool = False) -> None:
@@ -148,6 +152,7 @@ class Help(Sheet[None]):
                 keys_file=self.ponder.services.settings.keys_file() if self._only_keys else None,
             )
         )
+        self.call_after_refresh(self.fit, self._page)
 
     @on(Input.Changed)
     def _typed(self) -> None:
@@ -168,6 +173,7 @@ class TextPage(Sheet[None]):
     """Shows the long output of a command."""
 
     SHAPE: ClassVar[str] = "-page"
+    FITS: ClassVar[bool] = True
     KEYS: ClassVar[Keys] = (("up down", "scroll"), ("space", "page"))
 
     def __init__(self, title: str, text: str) -> None:
@@ -183,3 +189,4 @@ class TextPage(Sheet[None]):
         self.retitle(self._title)
         self._page.show(markdown_lines(self._text))
         self._page.focus()
+        self.call_after_refresh(self.fit, self._page)

@@ -24,26 +24,30 @@ from tui.domain.blocks import Block, TextBlock, ThinkingBlock
 from tui.domain.compression import CompressionPreview
 from tui.domain.cost import money
 from tui.domain.errors import PonderError
-from tui.domain.format_numbers import count, duration, noun, tokens
+from tui.domain.format_numbers import count, duration, input_text, noun, tokens
 from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import json_escaped, one_line, printable
 from tui.domain.request import Verdict
-from tui.domain.usage import Certainty, MeterReading
+from tui.domain.usage import Certainty, MeterReading, Part
 from tui.engine.session import RequestPreview
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.panels.json_view import JsonView
-from tui.ui.panels.meter_lines import certainty_label, part_counts
+from tui.ui.panels.meter_bar import part_counts
+from tui.ui.panels.meter_lines import certainty_label
 from tui.ui.panels.page import Lines, Page
 from tui.ui.terminal.clipboard import put_on_clipboard
 from tui.ui.terminal.textual_private import write_to_terminal
+from tui.ui.transcript.usage_line import bill_of
 
 if TYPE_CHECKING:
     from tui.app.chat import ChatService
 
 MOST_PROMPTS = 6
 """Most turns named in the compression preview."""
+PARTS_COLUMN = 46
+"""Columns of a list of parts, the heading included."""
 MOST_TURNS = 60
 """Most turns listed block by block; earlier ones are only counted."""
 
@@ -88,16 +92,33 @@ def _breakpoints(preview: RequestPreview, turns: int) -> Iterator[Line]:
 
 
 def _meter(reading: MeterReading, width: int) -> Iterator[Line]:
-    yield [
-        Run(f"{tokens(reading.effective)} {noun(reading.effective, 'token')} sent", "heading", Look.BOLD),
-        Run(f"   {certainty_label(reading)}; {tokens(reading.raw)} stored", "muted"),
-    ]
-    column = min(width, 40)
-    counts = [(text, count) for text, count, _ in part_counts(reading) if count]
-    if reading.trigger is not None:
-        counts.append(("compress at", reading.trigger))
-    for text, weight in counts:
-        yield [Run(f"  {text}".ljust(column - 8), "muted"), Run(tokens(weight).rjust(8), "text")]
+    """The parts of the next request; beside or below them what is not sent, and the limits."""
+    column = min(width, PARTS_COLUMN)
+    sent = f"Sent: {tokens(reading.effective)} {noun(reading.effective, 'token')}"
+    left: list[Line] = [[*_title(sent), Run(f"   {certainty_label(reading)}; {tokens(reading.raw)} stored", "muted")]]
+    left += [_pair(text, weight, column) for text, weight, colour in part_counts(reading) if colour]
+    right: list[Line] = []
+    if not_sent := reading.parts.get(Part.THINKING_STRIPPED, 0):
+        right += [_title("Not sent"), _pair("thinking", not_sent, column), []]
+    reserved = reading.parts.get(Part.RESERVED, 0) or None
+    limits = (
+        ("context window", reading.limit),
+        ("reserved for the answer", reserved),
+        ("compress at", reading.trigger),
+    )
+    known = [_pair(text, weight, column) for text, weight in limits if weight is not None]
+    right += [_title("Limits"), *known] if known else []
+    if width < 2 * PARTS_COLUMN + 4:
+        yield from (*left, *([[]] if right else []), *right)
+        return
+    for row in range(max(len(left), len(right))):
+        first, second = (lines[row] if row < len(lines) else [] for lines in (left, right))
+        gap = column + 4 - sum(width_of(run.text) for run in first)
+        yield [*first, Run(" " * gap, "text"), *second] if second else first
+
+
+def _pair(text: str, weight: int, column: int) -> Line:
+    return [Run(f"  {text}".ljust(column - 8), "muted"), Run(tokens(weight).rjust(8), "text")]
 
 
 def _compression(would: CompressionPreview | None) -> Iterator[Line]:
@@ -109,7 +130,7 @@ def _compression(would: CompressionPreview | None) -> Iterator[Line]:
         Run(
             f"/compress would compress {turns}: {tokens(would.before)} → "
             f"≈{tokens(would.after)} {noun(would.after, 'token')}",
-            "text",
+            "heading",
             Look.BOLD,
         ),
         Run(f"   {one_line(would.writer, 60)} writes the summary", "muted"),
@@ -125,11 +146,11 @@ def bill_page(bill: Bill) -> Iterator[Line]:
     """The cost so far by model, with thinking on its own line."""
     if not bill.models:
         return
-    yield [Run(f"cost {bill.cost.amount}", "text", Look.BOLD)]
+    yield _title(f"Cost: {bill.cost.amount or 'unknown'}")
     for row in bill.models:
         name = one_line(row.name, 60) + (" for summaries" if row.for_summaries else "")
-        written = f", {tokens(row.written)} written" if row.written else ""
-        counts = f"in {_count(row.input)} ({_count(row.cached)} cached{written}) · out {_count(row.output)}"
+        read = "unknown" if row.input is None else input_text(row.input, row.cached, row.written)
+        counts = f"in {read} · out {_count(row.output)}"
         yield [Run(f"  {name}   ", "text"), Run(f"{counts} · {row.cost.words}", "muted")]
         yield [Run(f"    thinking {_thinking(row)}", "muted")]
         if row.saved is not None:
@@ -158,14 +179,18 @@ def _turns(preview: RequestPreview, turns: Sequence[Turn], width: int) -> Iterat
     shown = list(turns)[-MOST_TURNS:]
     facts, scale = preview.target.facts, preview.meter.scale
     sizes = block_sizes(preview.request.outgoing, shown, facts, scale=scale)
+    if shown:
+        yield [Run("≈ counts a block alone; the sums above include what surrounds it.", "muted")]
     if len(shown) < len(turns):
         yield [Run(f"Not listed: {count(len(turns) - len(shown), 'earlier turn')}.", "muted")]
     for number, turn in enumerate(shown, len(turns) - len(shown) + 1):
-        yield _title(f"Turn {number}")
+        yield from ([], _title(f"Turn {number}"))
         for message in turn.messages:
             for index, block in enumerate(message.blocks):
                 position = (message.id, index)
                 yield _block(message, block, verdicts.get(position), sizes[position], width)
+            if message.role is Role.ASSISTANT and (bill := bill_of((message,))):
+                yield [Run(f"  reported    {one_line(bill, max(8, width - 14))}", "muted")]
 
 
 NOT_SENT = "not sent: "
@@ -248,6 +273,7 @@ class Inspector(Sheet[None]):
 
     TITLE_WORDS = "Wire inspector"
     SHAPE: ClassVar[str] = "-wide"
+    FITS: ClassVar[bool] = True
     KEYS: ClassVar[Keys] = (
         ("tab", "page"),
         ("up down", "scroll"),
@@ -345,6 +371,7 @@ class Inspector(Sheet[None]):
         else:
             lines = exchange_lines(self._service.last_exchange()) if number == 2 else self._difference()
             self._page.show(lambda _: lines)
+        self.call_after_refresh(self.fit, self._tree if tree else self._page)
 
     def _difference(self) -> list[Line]:
         last = self._service.last_exchange()
@@ -384,7 +411,13 @@ def exchange_lines(last: ExchangeInfo | None) -> list[Line]:
     if last is None:
         return [[Run("Nothing was sent yet.", "muted")]]
     lines: list[Line] = [
-        [Run(f"{last.request.get('method', '')} {one_line(str(last.request.get('url', '')), 200)}", "text", Look.BOLD)]
+        [
+            Run(
+                f"{last.request.get('method', '')} {one_line(str(last.request.get('url', '')), 200)}",
+                "text",
+                Look.BOLD,
+            )
+        ]
     ]
     headers = last.request.get("headers")
     if isinstance(headers, Mapping):

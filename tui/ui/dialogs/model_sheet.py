@@ -1,6 +1,5 @@
-"""Model, thinking and meter as a sheet, for screens too narrow for the sidebar."""
+"""All models and their thinking levels as a sheet; everything in it is about the model at the bar."""
 
-# A module of its own, because it is loaded only where the sidebar has no room.
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from textual.widget import Widget
 from tui.engine.state import SessionView
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.panels.model_picker import ModelPicker
-from tui.ui.panels.sidebar import Panels, WidePanels
+from tui.ui.panels.panels import Panels, WidePanels
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
 LOOK_S = 0.2
@@ -21,7 +20,7 @@ TWO_COLUMNS = 72
 
 
 class ModelSheet(Sheet[None]):
-    """The sidebar's panels over the chat."""
+    """Models at the left; facts and levels of the selected one at the right."""
 
     SHAPE: ClassVar[str] = "-side"
     KEYS: ClassVar[Keys] = (("enter", "select"), ("tab", "next"), ("asterisk", "favourite"))
@@ -50,13 +49,12 @@ class ModelSheet(Sheet[None]):
         view = self.ponder.chat.view()
         if view is not None:
             self._panels.show(view)
-            self._panels.show_cached(self.ponder.services.cache.state(view))
 
     @on(ModelPicker.Picked)
     @on(ThinkingPicker.Picked)
     def _picked(self, event: ModelPicker.Picked | ThinkingPicker.Picked) -> None:
         self.say(event.message)
-        if isinstance(event, ThinkingPicker.Picked):
+        if isinstance(event, ThinkingPicker.Picked) or event.with_level:
             self.dismiss(None)
 
     @on(ModelPicker.Failed)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tui.ui.app import PonderApp
     from tui.ui.transcript.blocks import Renderable
 
+MOST_RECENT = 3
+"""Commands that the palette lists as recent."""
+
 
 async def open_view(app: PonderApp, view: View, argument: str) -> None:
     """Open a view. Screens are imported here, so that the first screen does not load the others."""
@@ -58,9 +61,7 @@ def _page(app: PonderApp, view: View, argument: str) -> None:
 
             app.push_screen(SettingsSheet(app.services.settings, argument))
         case View.KEY:
-            from tui.ui.dialogs.key_dialog import KeyDialog
-
-            app.push_screen(KeyDialog(argument, app.services.keys.key_hint(argument)))
+            _keys(app, argument)
         case View.TOOLS:
             from tui.ui.dialogs.tools import Tools
 
@@ -74,6 +75,18 @@ def _page(app: PonderApp, view: View, argument: str) -> None:
             _find(app, argument)
         case _:
             _help(app, argument)
+
+
+def _keys(app: PonderApp, provider: str) -> None:
+    """Ask for the key of a provider; without one, list all."""
+    if provider:
+        from tui.ui.dialogs.key_dialog import KeyDialog
+
+        app.push_screen(KeyDialog(provider, app.services.keys.key_hint(provider)))
+    else:
+        from tui.ui.dialogs.key_list import KeyList
+
+        app.push_screen(KeyList())
 
 
 def _help(app: PonderApp, argument: str) -> None:
@@ -162,6 +175,8 @@ def _palette(app: PonderApp) -> None:
         if command is None:
             return
         row = app.registry.by_id(command)
+        recent = app.ui_services.recent_commands
+        recent[:] = [command, *(other for other in recent if other != command)][:MOST_RECENT]
         if row.argument is not None and row.argument.required:
             app.chat.composer.put(f"/{row.slash} ")
             app.chat.composer.focus()
@@ -186,7 +201,7 @@ def _outline(app: PonderApp, *, only_thinking: bool) -> None:
     from tui.domain.errors import UsageError
     from tui.ui.dialogs.outline import (
         Outline,
-        Place,
+        OutlineRow,
         ThinkingOutline,
         here_in,
         last_thinking,
@@ -207,7 +222,7 @@ def _outline(app: PonderApp, *, only_thinking: bool) -> None:
     if not places:
         raise UsageError("There is no thinking to list." if only_thinking else "There is nothing to list yet.")
 
-    def chosen(place: Place | None) -> None:
+    def chosen(place: OutlineRow | None) -> None:
         if place is None:
             return
 
@@ -235,13 +250,13 @@ def _themes(app: PonderApp) -> None:
 
 
 def _approval(app: PonderApp, call_id: str) -> None:
-    from tui.ui.dialogs.approval import Approval, Asker
+    from tui.ui.dialogs.approval import Approval, AskingSession
     from tui.ui.dialogs.sessions import Sessions
 
     shown = app.chat.view()
     if shown is None or any(isinstance(screen, Sessions) for screen in app.screen_stack):
         return  # the list shows that it asks, and asks again when it is closed
-    asker = Asker(shown.session, title_of(shown))
+    asker = AskingSession(shown.session, title_of(shown), app.services.tools.folder)
 
     def waiting() -> Sequence[ApprovalAsked]:
         view = app.chat.view()

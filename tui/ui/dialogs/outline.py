@@ -19,7 +19,7 @@ from tui.ui.markdown.runs import width_of
 from tui.ui.panels.row_list import Row
 from tui.ui.transcript.blocks import Answer, Prompt
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.section import Presence, Section, Speaker
+from tui.ui.transcript.section import Section, SectionVisibility, Speaker
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.transcript import Transcript
 
@@ -32,7 +32,7 @@ TIME = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OutlineRow:
     """A row of the outline, and where it leads."""
 
     section: int
@@ -45,13 +45,13 @@ class Place:
     is_prompt: bool = False
 
 
-def places_of(column: Column) -> list[Place]:
+def places_of(column: Column) -> list[OutlineRow]:
     """Prompts, thinking and headings of a conversation, from the top."""
-    found: list[list[Place]] = []
+    found: list[list[OutlineRow]] = []
     left = MOST_TEXT
     for index in range(len(column.sections) - 1, -1, -1):
         section = column.sections[index]
-        if section.presence is Presence.HIDDEN or section.speaker is Speaker.NOTICE:
+        if section.presence is SectionVisibility.HIDDEN or section.speaker is Speaker.NOTICE:
             continue
         if section.speaker is Speaker.MODEL:
             left -= sum(len(block.text()) for block in section.blocks) if left > 0 else 0
@@ -60,17 +60,17 @@ def places_of(column: Column) -> list[Place]:
     return [place for places in reversed(found) for place in places]
 
 
-def _places_in(section: Section, index: int) -> Iterator[Place]:
+def _places_in(section: Section, index: int) -> Iterator[OutlineRow]:
     for number, block in enumerate(section.blocks):
         match block:
             case Prompt():
-                yield Place(index, number, block.text(), is_prompt=True)
+                yield OutlineRow(index, number, block.text(), is_prompt=True)
             case Thinking():
                 seconds = duration(block.seconds) if block.seconds is not None else ""
-                yield Place(index, number, "Thinking", time=seconds)
+                yield OutlineRow(index, number, "Thinking", time=seconds)
             case Answer():
                 for entry in block.outline():
-                    yield Place(index, number, entry.title, entry.level, entry)
+                    yield OutlineRow(index, number, entry.title, entry.level, entry)
             case _:
                 pass
 
@@ -86,7 +86,7 @@ def last_thinking(column: Column) -> tuple[int, int] | None:
     return None
 
 
-def places_of_thinking(column: Column, at: tuple[int, int]) -> list[Place]:
+def places_of_thinking(column: Column, at: tuple[int, int]) -> list[OutlineRow]:
     """The parts of a thinking with their durations, estimated from their lengths if they were not measured.
 
     Empty if the block is no thinking.
@@ -96,9 +96,9 @@ def places_of_thinking(column: Column, at: tuple[int, int]) -> list[Place]:
         return []
     entries = thinking.outline()
     shares = [*(entry.share for entry in entries), 1.0]
-    found = [Place(*at, "Beginning", TURN_LEVEL, time=_time(thinking, 0.0, shares[0]))] if shares[0] > 0 else []
+    found = [OutlineRow(*at, "Beginning", TURN_LEVEL, time=_time(thinking, 0.0, shares[0]))] if shares[0] > 0 else []
     for number, entry in enumerate(entries):
-        found.append(Place(*at, entry.title, entry.level, entry, _time(thinking, entry.share, shares[number + 1])))
+        found.append(OutlineRow(*at, entry.title, entry.level, entry, _time(thinking, entry.share, shares[number + 1])))
     return found
 
 
@@ -109,14 +109,14 @@ def _time(thinking: Thinking, begin: float, end: float) -> str:
     return f"≈{duration(thinking.seconds * (end - begin))}" if thinking.seconds is not None else ""
 
 
-class Outline(FilterSheet[Place]):
+class Outline(FilterSheet[OutlineRow]):
     """Gives the chosen place; the one at the top of the screen is selected first."""
 
     TITLE_WORDS = "Outline"
     KEYS: ClassVar[Keys] = (("up down", "move"), ("enter", "go there"))
     PLACEHOLDER = "filter prompts and headings"
 
-    def __init__(self, places: Sequence[Place], here: int = 0) -> None:
+    def __init__(self, places: Sequence[OutlineRow], here: int = 0) -> None:
         super().__init__()
         self._places = places
         self._here = str(here)
@@ -144,7 +144,7 @@ class ThinkingOutline(Outline):
     PLACEHOLDER = "filter its parts"
 
 
-def _content(place: Place, width: int) -> Content:
+def _content(place: OutlineRow, width: int) -> Content:
     time = place.time.rjust(TIME) if place.time else ""
     if place.is_prompt:
         mark, style = "▌ ", "bold $foreground"
@@ -171,7 +171,7 @@ def position_in(transcript: Transcript) -> tuple[int, int] | None:
     return found[0], block[0] if block is not None else 0
 
 
-def here_in(places: Sequence[Place], at: tuple[int, int]) -> int:
+def here_in(places: Sequence[OutlineRow], at: tuple[int, int]) -> int:
     """The first place of the last block that is not below a section and block."""
     blocks = [(place.section, place.block) for place in places]
     last = max((block for block in blocks if block <= at), default=None)

@@ -196,6 +196,7 @@ class Sessions(SearchSheet[str]):
 
     TITLE_WORDS = "Sessions"
     SHAPE: ClassVar[str] = "-wide has-field"
+    FITS: ClassVar[bool] = True
     KEYS: ClassVar[Keys] = SEARCH_KEYS
     PLACEHOLDER = "search (in:thinking, model:opus, after:2026-01)"
     HANDED_ON = STEPS | {"tab"}
@@ -254,6 +255,7 @@ class Sessions(SearchSheet[str]):
             session_row(row, width, now, current=row.id == here, doing=doing.get(row.id)) for row in self._rows.values()
         ]
         self.row_list.show_rows(rows, at=at)
+        self.call_after_refresh(self.fit, self.row_list)
 
     def _look(self) -> None:
         """Follow what the open sessions do."""
@@ -271,6 +273,7 @@ class Sessions(SearchSheet[str]):
             self._page.show(markdown_lines(await self._services.library.preview(chosen)))
         except PonderError as error:
             self._page.show(markdown_lines(error.message))
+        self.call_after_refresh(self.fit, self._page)
 
     # Searching
 

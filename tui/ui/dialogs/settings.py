@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
@@ -16,10 +15,13 @@ from tui.domain.errors import PonderError
 from tui.domain.fuzzy import best
 from tui.domain.printable import one_line, printable
 from tui.settings.layers import Layer, Layers
+from tui.settings.profiles import SECTIONS
 from tui.settings.remembered import is_remembered
 from tui.settings.schema import keys
+from tui.settings.titles import TITLES
 from tui.ui.dialogs.filter_sheet import FilterSheet
 from tui.ui.dialogs.sheet import Keys
+from tui.ui.dialogs.theme_picker import swatch_of
 from tui.ui.panels.row_list import STEPS, Row
 from tui.ui.theme.current_theme import CurrentTheme
 
@@ -40,20 +42,37 @@ GROUPS = {
     "local": "Models on this machine",
 }
 """Titles of the groups, in the order of the schema."""
-WORDS = {"topP": "Top P", "allowHttp": "Allow plain HTTP"}
-"""Titles of settings whose name gives a bad title when split at its capitals."""
-TITLE = 27
-SOURCE = 14
+UNSET = {
+    "favourites": "none",
+    "reasoning.effort": "by level",
+    "reasoning.maxTokens": "by level",
+    "reasoning.language": "the model's choice",
+    "generation.system": "none",
+    "generation.temperature": "server default",
+    "generation.topP": "server default",
+    "generation.maxOutput": "the model's maximum",
+    "context.limit": "the model's",
+    "context.reserve": "by the model",
+    "context.compressionModel": "the current model",
+    "budget.turn": "no limit",
+    "budget.session": "no limit",
+    "budget.day": "no limit",
+    "network.headerTimeout": "120 s or 600 s",
+    "local.context": "the model's",
+}
+"""What holds while a setting has no value."""
+UNITS = {
+    "tools.timeout": "s",
+    "network.connectTimeout": "s",
+    "network.headerTimeout": "s",
+    "network.idleTimeout": "s",
+    "local.idle": "min",
+}
+TITLE = 29
+SOURCE = 13
 RAW = 32
 WITH_RAW = 90
 """Columns from which the key is shown at the right."""
-SWATCHES = ("primary", "secondary", "accent", "success", "warning", "error")
-
-
-def title_of(name: str) -> str:
-    """A title from a key: ``ui.levelKey`` as ``Level key``."""
-    leaf = name.rpartition(".")[2]
-    return WORDS.get(leaf) or re.sub(r"[A-Z]", lambda found: f" {found[0].lower()}", leaf).capitalize()
 
 
 def value_text(value: object) -> str:
@@ -67,20 +86,41 @@ def value_text(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else one_line(str(value), 60) or "–"
 
 
+def shown_value(name: str, value: object) -> str:
+    """A value as the list shows it; "" if there is none."""
+    if value is None or value in ((), ""):
+        return ""
+    if isinstance(value, bool):
+        return "● on" if value else "○ off"
+    if name == "context.compressAt" and isinstance(value, float | int):
+        return f"{value * 100:g} % of usable window"
+    if name in UNITS and isinstance(value, float | int):
+        return f"{value:g} {UNITS[name]}"
+    return value_text(value)
+
+
 def _lasts(name: str, layer: Layer) -> str:
     """How long a value lasts."""
-    if not is_remembered(name):
-        return "Changes apply to this session. To keep one, edit config.toml."
-    if layer is Layer.SAVED:
-        return "Saved. Press s to use it in this session only."
-    return "This session only. Press s to save it." if layer is Layer.SESSION else "Changes are saved."
+    if is_remembered(name):
+        if layer is Layer.SAVED:
+            return "Saved. Press s to use it in this session only."
+        return "This session only. Press s to save it." if layer is Layer.SESSION else "Changes are saved."
+    kept = "/profile save NAME or config.toml keeps" if name.partition(".")[0] in SECTIONS else "config.toml keeps"
+    return f"Changes are for this session; {kept} them for others."
 
 
 class SettingRows:
     """Builds rows from the settings in force."""
 
-    def __init__(self, layers: Callable[[], Layers], theming: Callable[[], CurrentTheme]) -> None:
+    def __init__(
+        self,
+        layers: Callable[[], Layers],
+        theming: Callable[[], CurrentTheme],
+        in_use: Callable[[], Mapping[str, str]],
+    ) -> None:
         self._layers = layers
+        self._in_use = in_use
+        """What settings without a value amount to in this session."""
         self._find_theming = theming
 
     @property
@@ -91,47 +131,50 @@ class SettingRows:
         """Rows by group; with a query the best match first, by title, name and help."""
         width = max(30, width)
         if query:
-            names = best(query, list(keys()), lambda name: f"{name} {title_of(name)} {keys()[name].help}")
-            return [self._row(name, width) for name in names]
+            names = best(query, list(keys()), lambda name: f"{name} {TITLES[name]} {keys()[name].help}")
+            return [self._row(name, width, self._in_use()) for name in names]
         rows: list[Row] = []
+        in_use = self._in_use()
         for group, title in GROUPS.items():
+            if rows:
+                rows.append(Row("", Content("")))
             rows.append(Row("", Content.styled(title, "bold $primary")))
-            rows.extend(self._row(name, width) for name in keys() if name.rpartition(".")[0] == group)
+            rows.extend(self._row(name, width, in_use) for name in keys() if name.rpartition(".")[0] == group)
         return rows
 
-    def _row(self, name: str, width: int) -> Row:
+    def _row(self, name: str, width: int, in_use: Mapping[str, str]) -> Row:
         provenance = self._layers().provenance(name)
         changed = provenance.layer is not Layer.DEFAULT
         raw = f"{name:>{RAW}}" if width >= WITH_RAW else ""
         room = max(6, width - TITLE - SOURCE - len(raw))
-        title = one_line(title_of(name), TITLE - 2).ljust(TITLE)
+        title = one_line(TITLES[name], TITLE - 2).ljust(TITLE)
+        value = shown_value(name, provenance.value)
+        style = "$muted-text" if not value else "bold $foreground" if changed else "$foreground"
+        passing = provenance.layer is Layer.SESSION
+        source = "this session" if passing else provenance.source if changed else ""
         parts = (
             Content.styled(title, "$foreground" if changed else "$muted-text"),
-            self._value(name, provenance.value, room, "bold $foreground" if changed else "$foreground"),
-            Content.styled(one_line(provenance.source, SOURCE - 2).ljust(SOURCE), "$muted-text"),
+            self._value(name, value or in_use.get(name) or UNSET.get(name, "–"), room, style),
+            Content.styled(one_line(source, SOURCE - 1).ljust(SOURCE), "$warning" if passing else "$muted-text"),
             Content.styled(raw, "dim $muted-text"),
         )
         return Row(name, Content("").join(parts))
 
-    def _value(self, name: str, value: object, room: int, style: str) -> Content:
+    def _value(self, name: str, value: str, room: int, style: str) -> Content:
         """The padded value; a theme shows its colours if they fit."""
-        text = f"{'●' if value else '○'} {value_text(value)}" if isinstance(value, bool) else value_text(value)
-        text = one_line(text, room - 1)
-        swatch = self._swatch(str(value)) if name == "ui.theme" else Content("")
+        text = one_line(value, room - 1)
+        swatch = (
+            swatch_of(self._theming.file(self._theming.resolve(value)).theme) if name == "ui.theme" else Content("")
+        )
         gap = room - len(text) - 1 - swatch.cell_length
         if gap < 0:
             swatch, gap = Content(""), room - len(text) - 1
         return Content.styled(f"{text} ", style) + swatch + Content(" " * gap)
 
-    def _swatch(self, name: str) -> Content:
-        theme = self._theming.file(self._theming.resolve(name)).theme
-        colours = [str(getattr(theme, colour)) for colour in SWATCHES]
-        return Content("").join(Content.styled("■", colour) for colour in colours if colour.startswith("#"))
-
     def help(self, name: str) -> str:
         """Purpose, valid values, and how long a change lasts."""
         key, provenance = keys()[name], self._layers().provenance(name)
-        sentences = [printable(key.help), f"Value: {key.kind}.", _lasts(name, provenance.layer)]
+        sentences = [printable(key.help), f"Value of {name}: {key.kind}.", _lasts(name, provenance.layer)]
         if provenance.overruled:
             sentences.append(f"Overrides {', '.join(layer.title for layer in provenance.overruled)}.")
         return " ".join(sentences)
@@ -182,12 +225,23 @@ class SettingsSheet(FilterSheet[None]):
         self._service = service
         self._editing: str | None = None
         self._help = Static("", markup=False, classes="detail")
-        self._rows = SettingRows(service.layers, lambda: self.ponder.theming)
+        self._rows = SettingRows(service.layers, lambda: self.ponder.theming, self._in_use)
         self._one_change = asyncio.Lock()
 
     def inside(self) -> Sequence[Widget]:
         """Filter or value, list, help."""
         return (*super().inside(), self._help)
+
+    def _in_use(self) -> Mapping[str, str]:
+        """The model and the sizes of this session, for settings without a value."""
+        view = self.ponder.chat.view()
+        if view is None:
+            return {}
+        in_use = {"model": str(view.spec).partition("/")[2]}
+        if view.meter is not None and view.meter.limit:
+            in_use["context.limit"] = f"{view.meter.limit:,}"
+            in_use["context.reserve"] = f"{view.meter.reserved:,}"
+        return in_use
 
     def rows(self, query: str, width: int) -> Sequence[Row]:
         """Rows by group, or those that match the query."""
@@ -257,6 +311,8 @@ class SettingsSheet(FilterSheet[None]):
             return
         if key == "ctrl+u":
             self._apply(name, lambda: self._service.unassign(name))
+        elif key == "s" and not is_remembered(name):
+            self.note("/profile save NAME keeps it" if name.partition(".")[0] in SECTIONS else "config.toml keeps it")
         elif key == "s":
             self._apply(name, lambda: self._save_or_not(name))
         elif not self._rows.choices(name):

@@ -42,6 +42,10 @@ def keys_content(keys: Keys, width: int) -> Content:
     return content
 
 
+LEAST_ROWS = 5
+"""Rows that a sheet has for its content, however little that is."""
+FITTING_S = 0.1
+"""How long a sheet waits for what it shows before it is painted."""
 STYLES = Path(__file__).parents[1] / "styles"
 
 
@@ -59,12 +63,19 @@ class Sheet(ModalScreen[R], Generic[R]):
     """Named after escape, so that a narrow screen cuts them first."""
     SHAPE: ClassVar[str] = "-wide"
     """The sheet's class in the style sheet: -wide, -middle, -small or -page."""
+    FITS: ClassVar[bool] = False
+    """Whether ``fit`` is called with what the sheet shows first."""
 
     def __init__(self, *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
         self.head = Static("", markup=False, classes="sheet-title")
         self._note = Static("", markup=False, classes="sheet-note")
         self._foot = Static("", markup=False, classes="sheet-keys")
+        self._most_rows = 0
+        self._watched: set[Widget] = set()
+        """Widgets that are fitted again when what they hold has grown."""
+        self.is_fitting = self.FITS
+        """It is not painted yet, because it would be seen to shrink."""
         self._keys: Keys = (*self.KEYS, ("esc", self.ESCAPE), *self.LAST_KEYS)
 
     @property
@@ -89,6 +100,8 @@ class Sheet(ModalScreen[R], Generic[R]):
         """Set the title. Textual calls this after a subclass's own ``on_mount``, not instead of it."""
         if self.TITLE_WORDS:
             self.retitle(self.TITLE_WORDS)
+        if self.is_fitting:
+            self.set_timer(FITTING_S, self._paint)
 
     def retitle(self, text: str) -> None:
         """Change the title."""
@@ -112,6 +125,32 @@ class Sheet(ModalScreen[R], Generic[R]):
     def action_leave(self) -> None:
         """Close."""
         self.dismiss(None)
+
+    def fit(self, lines: Widget) -> None:
+        """Make the sheet no higher than *lines* needs, where the style sheet gives it more; then it only grows."""
+        if lines not in self._watched:
+            self._watched.add(lines)
+            self.watch(lines, "virtual_size", lambda: self._fit_again(lines), init=False)
+        box = lines.parent
+        while isinstance(box, Widget) and not box.has_class("sheet"):
+            box = box.parent
+        if not isinstance(box, Widget) or not lines.size.height or not box.size.height:
+            return
+        around = box.outer_size.height - lines.size.height
+        self._most_rows = max(self._most_rows, lines.virtual_size.height, LEAST_ROWS)
+        box.styles.max_height = min(around + self._most_rows, self.app.size.height)
+        if self.is_fitting:
+            # Twice, because the first may come before the layout.
+            self.call_after_refresh(self.call_after_refresh, self._paint)
+
+    def _fit_again(self, lines: Widget) -> None:
+        if lines.is_attached:
+            self.call_after_refresh(self.fit, lines)
+
+    def _paint(self) -> None:
+        if self.is_fitting:
+            self.is_fitting = False
+            self.refresh()
 
     def say(self, text: str) -> None:
         """Show a toast."""

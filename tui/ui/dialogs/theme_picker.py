@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.color import Color
 from textual.content import Content
+from textual.theme import Theme
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
@@ -56,10 +57,20 @@ GOOD, FINE = 7.0, 4.5
 """Contrast that WCAG calls AAA and AA for text."""
 
 
+SWATCHES = ("primary", "secondary", "accent", "success", "warning", "error")
+
+
+def swatch_of(theme: Theme) -> Content:
+    """The colours of a theme, unless the terminal defines them."""
+    colours = [str(getattr(theme, colour)) for colour in SWATCHES]
+    return Content("").join(Content.styled("■", colour) for colour in colours if colour.startswith("#"))
+
+
 class ThemePicker(Sheet[str]):
     """Gives the name of the chosen theme."""
 
     TITLE_WORDS = "Themes"
+    FITS: ClassVar[bool] = True
     KEYS: ClassVar[Keys] = (("up down", "try"), ("enter", "select"))
 
     def inside(self) -> Sequence[Widget]:
@@ -75,6 +86,7 @@ class ThemePicker(Sheet[str]):
         self._list.show_rows([self._row(name) for name in names], at=self._before)
         self._list.focus()
         self._explain(self._before)
+        self.call_after_refresh(self.fit, self._list)
 
     def _row(self, name: str) -> Row:
         file = self.ponder.theming.file(name)
@@ -84,7 +96,7 @@ class ThemePicker(Sheet[str]):
         own = " yours" if file.own else ""
         mark = "● " if name == self._before else "  "
         left = Content.styled(mark, "$focus") + Content.styled(one_line(name, 20).ljust(20), "$foreground")
-        return Row(name, left + Content.styled(text + own, "$muted-text"))
+        return Row(name, left + Content.styled((text + own).ljust(12), "$muted-text") + swatch_of(file.theme))
 
     def _explain(self, name: str) -> None:
         file = self.ponder.theming.file(name)

@@ -26,6 +26,7 @@ class Tools(Sheet[None]):
 
     TITLE_WORDS = "Tools"
     SHAPE: ClassVar[str] = "-middle"
+    FITS: ClassVar[bool] = True
     KEYS: ClassVar[Keys] = (("up down", "move"), ("space", "on or off"))
 
     def __init__(self, service: ToolService) -> None:
@@ -67,6 +68,7 @@ class Tools(Sheet[None]):
         about = printable(row.description) if row is not None else ""
         below = "\n".join(filter(None, (servers, *(one_line(note, 300) for note in self._notes))))
         self._about.update(Content.styled(one_line(about, 300), "$foreground") + Content(f"\n{printable(below)}"))
+        self.call_after_refresh(self.fit, self._list)
 
     @on(OptionList.OptionHighlighted)
     def _moved(self) -> None:

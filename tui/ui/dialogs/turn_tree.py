@@ -229,6 +229,7 @@ class TurnTreeSheet(Sheet[str]):
 
     TITLE_WORDS = "Turns"
     SHAPE: ClassVar[str] = "-wide has-field"
+    FITS: ClassVar[bool] = True
     KEYS: ClassVar[Keys] = (
         ("enter", "open"),
         ("up down", "along"),
@@ -256,6 +257,7 @@ class TurnTreeSheet(Sheet[str]):
         self.field.focus()
         self.note(f"{count(len(self.turns.rows), 'turn')} · {count(self.turns.branches, 'branch', 'branches')}")
         self._describe()
+        self.call_after_refresh(self.fit, self.view)
 
     def put(self, turn: int) -> None:
         """Move the cursor to a turn."""

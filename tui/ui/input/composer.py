@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events
@@ -17,7 +15,9 @@ from textual.widgets.text_area import Edit, EditResult
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.events import RetryScheduled
 from tui.domain.format_numbers import count
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.printable import one_line, printable
+from tui.ui.input.repeated_keys import RepeatedKeys
 
 if TYPE_CHECKING:
     from tui.ui.input.vim_keys import VimKeys
@@ -81,7 +81,7 @@ MAX_IN_PLACE = 50_000
 MOST_SENT = 100
 """Most drafts whose chips are remembered."""
 
-CHIP = re.compile(r"⟦[^⟦⟧\n]{1,120}⟧")
+CHIP = lazy_regex(r"⟦[^⟦⟧\n]{1,120}⟧")
 
 
 T = TypeVar("T")
@@ -196,6 +196,8 @@ class AttachmentChips:
 
 
 MAX_ROWS = 10
+HINT = "Write a message · / commands · @ files · ? help"
+HINT_ASKED = "Answer above · typing begins a message for later"
 BLINKS_S = 10.0
 """How long the cursor blinks after the last key."""
 WORD_S = 1.0
@@ -207,7 +209,7 @@ def editable_text(text: str) -> str:
     return "\t".join(printable(part) for part in text.split("\t"))
 
 
-class Composer(TextArea):
+class Composer(RepeatedKeys):
     """Enter sends, ctrl+j breaks the line; arrows at the edges browse history; long pastes become chips."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -215,31 +217,35 @@ class Composer(TextArea):
         Binding("ctrl+d", "delete_or_leave", "delete, or quit when empty", show=False),
     ]
 
-    @dataclass
     class Sent(Message):
         """The user sends the draft."""
 
-        text: str
-        after_step: bool = False
-        """It goes in with the next tool results of the running turn."""
+        def __init__(self, text: str, *, after_step: bool = False) -> None:
+            super().__init__()
+            self.text = text
+            self.after_step = after_step
+            """It goes in with the next tool results of the running turn."""
 
-    @dataclass
     class Typed(Message):
         """The draft changed."""
 
-        text: str
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
 
-    @dataclass
     class Pressed(Message):
         """A key for the popup or the input area: its name or what it does (``help``, ``end``, ``resume`` …)."""
 
-        key: str
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
 
-    @dataclass
     class Trimmed(Message):
         """A paste was too long and was cut."""
 
-        kept: int
+        def __init__(self, kept: int) -> None:
+            super().__init__()
+            self.kept = kept
 
     def __init__(self, past: PromptHistory, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(
@@ -247,7 +253,7 @@ class Composer(TextArea):
             show_line_numbers=False,
             tab_behavior="focus",
             highlight_cursor_line=False,
-            placeholder="Write a message, / for commands, @ for files",
+            placeholder=HINT,
             id=id,
             compact=True,
         )
@@ -266,6 +272,8 @@ class Composer(TextArea):
         self._rests = False
         self.vim: VimKeys | None = None
         """With ``ui.vim``, the keys of vim."""
+        self.is_begun_anew = False
+        """The last change replaced the whole draft, as when it was selected."""
         self.on_draft: Callable[[], None] | None = None
         """Called synchronously when the draft changes. ``TextArea.Changed`` arrives only after keys that are already
         queued, so it would miss a draft that is emptied and rewritten."""
@@ -290,6 +298,11 @@ class Composer(TextArea):
             self.blink(on=False)
             self._rests = True
 
+    def show_asked(self, *, asked: bool) -> None:
+        """Say that a question above has the keys, or that they are the composer's again."""
+        self.placeholder = HINT_ASKED if asked else HINT
+        self.set_class(asked, "-asked")
+
     def put(self, text: str, at: tuple[int, int] | None = None) -> None:
         """Replace the draft; the cursor moves to its end, or to this line and column."""
         self.load_text(editable_text(text))
@@ -313,10 +326,13 @@ class Composer(TextArea):
         return text
 
     def load_text(self, text: str) -> None:
+        self.is_begun_anew = False
         super().load_text(text)
         self._note_draft()
 
     def edit(self, edit: Edit) -> EditResult:
+        start, end = sorted((edit.from_location, edit.to_location))
+        self.is_begun_anew = start == (0, 0) and end == self.document.end
         result = super().edit(edit)
         if len(edit.text) > self.size.width:  # Textual scrolled to the cursor before it knew of the new rows
             self.scroll_cursor_visible()
@@ -378,6 +394,12 @@ class Composer(TextArea):
                 return self.show_later()
             case _:
                 return False
+
+    def press_often(self, key: str, times: int) -> int:
+        return 0 if self.has_normal_keys or self._meant_for_others(key) else super().press_often(key, times)
+
+    def browse(self, key: str) -> bool:
+        return self.show_earlier() if key == "up" else self.show_later()
 
     def _meant_for_others(self, key: str) -> str:
         """What the popup or the input area does with the key; "" if the key is the composer's own."""

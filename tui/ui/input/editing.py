@@ -42,6 +42,8 @@ class Editing:
         if answered or self._app.chat.composer.text:
             return
         self._put_back(turn.user_blocks)
+        if self._app.chat.composer.vim is None:
+            self._app.chat.composer.select_all()  # typing begins another prompt
         self._failed = (turn.id, turn.user_blocks)
         self._app.chat.edit_mode.restored(turn.id)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +19,7 @@ from tui.domain.command_lines import command_at
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import count
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.usage import MeterReading
 from tui.engine.state import Phase, SessionView
 from tui.ui import first_answer
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from tui.ui.input.completion_popup import Popup
 
 
-MENTION = re.compile(r"(?:^|\s)@([^\s@⟦⟧]{0,200})$")
+MENTION = lazy_regex(r"(?:^|\s)@([^\s@⟦⟧]{0,200})$")
 
 
 def mention_at(text: str, column: int, row: int) -> str | None:
@@ -82,13 +81,14 @@ RUNS_IT = "enter runs this line in the shell"
 class InputArea(Vertical):
     """The composer with everything around it."""
 
-    @dataclass
     class MeterRead(Message):
         """The meter with the draft included."""
 
-        reading: MeterReading
-        before: MeterReading | None
-        """The session's own reading when the draft was measured. If there is a newer one, this one is out of date."""
+        def __init__(self, reading: MeterReading, before: MeterReading | None) -> None:
+            super().__init__()
+            self.reading = reading
+            self.before = before
+            """The session's own reading when the draft was measured; with a newer one, this one is out of date."""
 
     def __init__(
         self,
@@ -378,6 +378,8 @@ class EditMode:
         self.turn: str | None = None
         """The turn that the next prompt replaces."""
         self._failed: str | None = None
+        self.when_drafted: Callable[[], None] = lambda: None
+        """Called when the draft changed."""
         composer.on_draft = self._drafted
 
     def begin(self, turn_id: str | None) -> None:
@@ -392,14 +394,23 @@ class EditMode:
         turns = self._view.turns if self._view is not None else ()
         return self._failed if self.turn is None and turns and turns[-1].id == self._failed else self.turn
 
+    @property
+    def is_restored(self) -> bool:
+        """Whether the draft is the prompt of the last turn, which failed."""
+        return self.turn is None and self.replaced is not None
+
     def restored(self, turn_id: str) -> None:
         """The draft is now the prompt of a failed turn."""
         self._failed = turn_id
+        self._refresh()
 
     def _drafted(self) -> None:
+        if self._composer.is_begun_anew:
+            self._failed = None  # what is typed over the prompt is another one
         if self._composer.document.end == (0, 0):
             self.turn = self._failed = None
         self._refresh()
+        self.when_drafted()
 
     def show(self, view: SessionView) -> None:
         """Update after the session changed or another one was opened."""
@@ -417,7 +428,10 @@ class EditMode:
             return
         turns = self._view.turns
         index = next((index for index, turn in enumerate(turns) if turn.id == self.turn), None)
-        if index is None:
+        if self.is_restored:
+            self._input_area.show_rule(FAILED_IS_BACK, editing=True)
+            self._transcript.dim_from(None)
+        elif index is None:
             self._input_area.show_rule(queue_text(self._view, drafting=bool(self._composer.text)), editing=False)
             self._transcript.dim_from(None)
         else:
@@ -434,14 +448,19 @@ def edit_text(index: int, turns: int, cost: str = "") -> tuple[str, ...]:
     return tuple(filter(None, parts))
 
 
+FAILED_IS_BACK = ("failed prompt is back", "enter tries again", "esc clears")
+"""What is said of a draft that is the prompt of a failed turn."""
 SENDS = ("enter sends at the end", "tab after this step")
 """What the keys do with a draft while a turn runs."""
+ASKED_FIRST = ("answer above first", "this message waits")
+"""What is said of a draft while a question has the keys."""
 
 
 def queue_text(view: SessionView, *, drafting: bool) -> tuple[str, ...]:
     """The number of queued prompts, and the keys that send them or take them back."""
-    if not view.queue:
-        return SENDS if drafting and view.open_turn is not None else ()
+    if not view.queue or (view.approvals and drafting):
+        keys = ASKED_FIRST if view.approvals else SENDS
+        return keys if drafting and view.open_turn is not None else ()
     queued = f"{len(view.queue):,} queued"
     if view.queue_held and view.phase is Phase.IDLE:
         if drafting:

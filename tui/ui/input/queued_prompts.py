@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from textual import events
 from textual.content import Content
@@ -23,11 +22,12 @@ MOST_QUEUED = 3
 class QueuedPrompts(Static):
     """The queued prompts above the composer, the next one first; nothing while none is queued."""
 
-    @dataclass
     class Removed(Message):
         """The mark that removes a prompt was clicked."""
 
-        prompt: str
+        def __init__(self, prompt: str) -> None:
+            super().__init__()
+            self.prompt = prompt
 
     def __init__(self) -> None:
         super().__init__("", id="queued", markup=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
+from tui.domain.fast_dataclass import dataclass
 from tui.typeset.drawing import Drawing
 from tui.ui.markdown.chunks import DIAGRAM_LIMITS, Chunk, is_diagram, is_too_long
 from tui.ui.markdown.row_breaks import cut_row

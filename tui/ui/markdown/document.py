@@ -7,10 +7,10 @@ their part is complete.
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.chunk_store import ChunkStore, SharedText
@@ -20,6 +20,7 @@ from tui.ui.markdown.footnotes import Footnote, FootnoteRows, raised
 from tui.ui.markdown.layout import codes_in, is_code, is_code_head, lay, lay_code, lay_footnote, lay_summary
 from tui.ui.markdown.lazy_blocks import CodeParts, LazyBlocks, too_dense
 from tui.ui.markdown.lazy_lines import LazyLines, LinePosition
+from tui.ui.markdown.lexers import lexers
 from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences
 from tui.ui.markdown.outline import OutlineEntry
 from tui.ui.markdown.runs import Line, Run
@@ -28,7 +29,7 @@ from tui.ui.markdown.tokens import Table, parse
 
 EAGER = 4_000
 """Texts up to this many characters are laid out as a whole, so that no height is ever guessed."""
-UNSURE_END = re.compile(
+UNSURE_END = lazy_regex(
     "\r\\Z|[^\x00-\x7f](?:[\u0300-\u036f\u180b-\u180f\u200c\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d[^\x00-\x7f]?)*\\Z"
 )
 """The end of a delta that the next one may complete: half a line end, or part of an emoji sequence."""
@@ -73,6 +74,8 @@ class Document:
         self._chunks = ChunkStore(self._text)
         self._lazy_blocks = LazyBlocks(self._chunks)
         self._code = CodeParts(self._chunks, labels=not bare)
+        self._plain: set[int] = set()
+        """Chunks with code whose lexer was being loaded when they were laid out."""
         self._lazy_lines = LazyLines(_laid_by(weakref.ref(self)))
         self._width = 0
         self._size = 0
@@ -204,10 +207,15 @@ class Document:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether a diagram is ready that is not shown yet."""
-        return bool(self._code.diagrams.ready())
+        """Whether a diagram or a lexer is ready that is not shown yet."""
+        return bool(self._code.diagrams.ready()) or (bool(self._plain) and not lexers().is_loading)
 
     def _take_drawings(self) -> None:
+        if self._plain and not lexers().is_loading:
+            self._code.lex_again()
+            self._forget(index for index in self._plain if index < len(self._chunks))
+            self._tail = None
+            self._plain.clear()
         for index in self._code.diagrams.ready():
             if index == len(self._chunks):
                 self._tail = None
@@ -317,8 +325,10 @@ class Document:
         chunk = self._chunks[index]
         if chunk.label or self.folds.hides(chunk):
             return []
-        is_code = chunk.fence is not None
+        is_code, missed = chunk.fence is not None, lexers().missed
         laid = self._code.lines(index, room_for(chunk, self._width)) if is_code else self._words(index, chunk)
+        if lexers().missed != missed:
+            self._plain.add(index)
         lines = self._placed(index, chunk, laid) if laid or is_code else []
         return reused(self._hint[1], lines) if index == self._hint[0] else lines
 
@@ -349,7 +359,10 @@ class Document:
             chunk, lines = self._splitter.open_end(), list[Line]()
             self._forget(self._lazy_blocks.note_open(chunk))
             if chunk is not None and not chunk.label and not self.folds.hides(chunk):
+                missed = lexers().missed
                 lines = self._placed(len(self._chunks), chunk, self._open_chunk(chunk))
+                if lexers().missed != missed:
+                    self._plain.add(len(self._chunks))
             self._open_count = len(lines)
             lines = lines + self._footnote_lines(chunk)
             self._tail = self._last_tail = reused(self._last_tail, lines)

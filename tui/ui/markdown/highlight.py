@@ -2,16 +2,18 @@
 
 The language is never guessed: guessing a lexer is quadratic on a long line of digits, and so are many lexers on one
 endless line. Unlabelled code, unknown labels, lines longer than ``MAX_LINE`` and blocks longer than ``MAX_BLOCK`` are
-drawn plain.
+drawn plain. So is code whose lexer is not loaded yet (``lexers``).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
-from tui.ui.markdown.runs import Line, Run
+from tui.ui.markdown.lexers import lexers
+from tui.ui.markdown.runs import Line, Look, Run
 
 if TYPE_CHECKING:
     from re import Match
@@ -185,6 +187,23 @@ LANGUAGES = {
 }
 """Fence labels and their lexers."""
 
+FILE_ENDINGS = {
+    **dict.fromkeys(("cxx", "hxx"), "cpp"),
+    "pyi": "python",
+    "pl": "perl",
+    "jl": "julia",
+    "erl": "erlang",
+    "ml": "ocaml",
+    "clj": "clojure",
+    "kts": "kotlin",
+    "exs": "elixir",
+    "htm": "html",
+    "cfg": "ini",
+    "cjs": "javascript",
+    "mts": "typescript",
+}
+"""Endings of file names that are not labels of fences."""
+
 SLASH_STAR = frozenset(
     {"c", "cpp", "csharp", "css", "dart", "go", "java", "javascript", "kotlin", "php", "scss", "swift", "tsx"}
     | {"typescript"}
@@ -194,14 +213,9 @@ SLASH_STAR = frozenset(
 COMMENTS = {**dict.fromkeys(SLASH_STAR, ("/*", "*/")), "html": ("<!--", "-->")}
 
 
-@lru_cache(maxsize=64)
 def _lexer(language: str) -> Lexer | None:
     name = LANGUAGES.get(language.lower())
-    if name is None:
-        return None
-    from pygments.lexers import get_lexer_by_name
-
-    return get_lexer_by_name(name, stripnl=False, ensurenl=False)
+    return lexers().find(name) if name is not None else None
 
 
 def language_of(info: str) -> str:
@@ -214,9 +228,14 @@ def highlight(lines: Sequence[str], info: str) -> list[Line]:
     return highlight_from(lines, info, START)[0]
 
 
-def highlight_from(lines: Sequence[str], info: str, state: LexerState) -> tuple[list[Line], LexerState]:
+def highlight_from(lines: Sequence[str], info: str, state: CodeState) -> tuple[list[Line], CodeState]:
     """Highlight a part of a code block; returns its lines and the state for the next part."""
-    lexer = _lexer(language_of(info))
+    if LANGUAGES.get(language_of(info).lower()) == "diff":
+        return _diff_from(lines, state if isinstance(state, DiffState) else DiffState(info.partition(" ")[2]))
+    if isinstance(state, DiffState):
+        state = START
+    # A fence whose first line is still arriving has no code, and perhaps the beginning of its language's name.
+    lexer = _lexer(language_of(info)) if any(lines) or state != START else None
     if lexer is None or sum(map(len, lines)) > MAX_BLOCK or any(len(line) > MAX_LINE for line in lines):
         return [[Run(line, "code")] if line else [] for line in lines], START
     text = "\n".join(lines) + "\n"
@@ -225,6 +244,83 @@ def highlight_from(lines: Sequence[str], info: str, state: LexerState) -> tuple[
     else:  # it overrides more than its tables: each part is highlighted as if the code began there
         spelled = [(role_of(token), value) for _, token, value in lexer.get_tokens_unprocessed(text)]
     return _rows(spelled, len(lines)), state
+
+
+def language_of_file(path: str) -> str:
+    """The language that the name of a file tells; "" if none is known."""
+    name = re.split(r"[/\\\s]", path.strip())[-1].lower()
+    ending = name.rpartition(".")[2]
+    return next((label for label in (FILE_ENDINGS.get(ending, ending), name) if label in LANGUAGES), "")
+
+
+class DiffState(NamedTuple):
+    """Where a part of a diff ends."""
+
+    language: str = ""
+    before: LexerState = LexerState()
+    after: LexerState = LexerState()
+    """The lexers' states in what was there before, and in what is there now."""
+    left: tuple[int, int] = (0, 0)
+    """Rows of the hunk that are still to come, before and after; nothing in them names a file."""
+    is_named: bool = False
+    """The last row names the file before."""
+
+
+CodeState = LexerState | DiffState
+_NAMES = re.compile(r"(?:---|\+\+\+) (?:[ab]/)?(.+)")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HEAD = re.compile(r"@@|\\|diff |index |new file |deleted file |old mode |new mode |similarity |rename ")
+_SIGNS = {"+": ("diff-added", Look.ADDED), "-": ("diff-removed", Look.REMOVED)}
+
+
+def highlight_diff(rows: Sequence[str], language: str = "", state: DiffState | None = None) -> list[Line]:
+    """A diff with its code in the language of each file, or in ``language`` where no name of a file is above it."""
+    return _diff_from(rows, state or DiffState(language))[0]
+
+
+def _diff_from(rows: Sequence[str], state: DiffState) -> tuple[list[Line], DiffState]:
+    found: list[Line] = []
+    hunk: list[str] = []
+    for row in rows:
+        is_open = max(state.left) > 0 and not row.startswith("\\")
+        names = not is_open and row.startswith("+++ " if state.is_named else "--- ")
+        if is_open or not (names or _HEAD.match(row)):
+            hunk.append(row)
+            left = state.left[0] - (row[:1] != "+"), state.left[1] - (row[:1] != "-")
+            state = state._replace(left=left, is_named=False)
+            continue
+        lines, state = _hunk(hunk, state)
+        found.extend([*lines, [Run(row, "muted")]])
+        hunk = []
+        if (file := _NAMES.fullmatch(row)) and names:
+            language = language_of_file(file[1]) or state.language
+            state = state._replace(language=language, is_named=row.startswith("-"))
+        elif counts := _HUNK.match(row):
+            left = int(counts[1] or 1), int(counts[2] or 1)
+            state = state._replace(before=START, after=START, left=left, is_named=False)
+    lines, state = _hunk(hunk, state)
+    return [*found, *lines], state
+
+
+def _hunk(rows: Sequence[str], state: DiffState) -> tuple[list[Line], DiffState]:
+    """The lines of a hunk; what was removed is lexed with the lines around it, and so is what was added."""
+    language = state.language
+    before, at_before = highlight_from([row[1:] for row in rows if row[:1] != "+"], language, state.before)
+    after, at_after = highlight_from([row[1:] for row in rows if row[:1] != "-"], language, state.after)
+    old, new = iter(before), iter(after)
+    found: list[Line] = []
+    for row in rows:
+        sign = row[:1]
+        line = next(new) if sign == "+" else next(old)
+        if sign in _SIGNS:
+            role, look = _SIGNS[sign]
+            found.append([Run(sign, role, look), *(run._replace(look=run.look | look) for run in line)])
+        else:
+            next(new)
+            found.append([Run(sign, "code"), *line] if row else [])
+    if not isinstance(at_before, LexerState) or not isinstance(at_after, LexerState):
+        at_before = at_after = START  # code of diffs
+    return found, state._replace(before=at_before, after=at_after)
 
 
 def _is_walked(lexer: Lexer) -> TypeGuard[RegexLexer]:

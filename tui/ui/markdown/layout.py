@@ -99,7 +99,10 @@ def _heading(runs: Line, level: int, width: int) -> list[Line]:
 def _alert(kind: str, inner: Sequence[Line]) -> list[Line]:
     role = ALERT_ROLES[kind]
     bar = Run(QUOTE_BAR, role)
-    return [[bar, Run(kind.capitalize(), role, Look.BOLD)], *([bar, *line] for line in inner if line or inner != [[]])]
+    return [
+        [bar, Run(kind.capitalize(), role, Look.BOLD)],
+        *([bar, *line] for line in inner if line or inner != [[]]),
+    ]
 
 
 def _definitions(

@@ -12,7 +12,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.chunks import Chunk
 from tui.ui.markdown.diagrams import DiagramRows
 from tui.ui.markdown.footnotes import Footnote, Footnotes
-from tui.ui.markdown.highlight import START, LexerState, highlight_from
+from tui.ui.markdown.highlight import START, CodeState, highlight_from
 from tui.ui.markdown.layout import code_head, code_lines
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.markdown.set_formulas import formula_lines, is_display
@@ -140,7 +140,7 @@ class OpenCodePart:
 
     lines: list[Line] = field(default_factory=list)
     done: int = 0
-    place: LexerState | None = None
+    place: CodeState | None = None
 
 
 class CodeParts:
@@ -149,7 +149,7 @@ class CodeParts:
     def __init__(self, chunks: Sequence[Chunk], *, labels: bool) -> None:
         self._chunks = chunks
         self._labels = labels
-        self._ends: dict[int, LexerState] = {}
+        self._ends: dict[int, CodeState] = {}
         self._lexed: tuple[int, list[Line]] = (-1, [])
         self._open = OpenCodePart()
         self.diagrams = DiagramRows()
@@ -159,6 +159,12 @@ class CodeParts:
     def restart(self) -> None:
         """Forget the open part after the part or the width changed."""
         self._open = OpenCodePart()
+
+    def lex_again(self) -> None:
+        """Forget what was lexed: a lexer was loaded meanwhile."""
+        self._ends.clear()
+        self._lexed = (-1, [])
+        self.restart()
 
     def lines(self, index: int, width: int) -> list[Line]:
         """The lines of a finished part."""
@@ -195,14 +201,14 @@ class CodeParts:
     def _label(self, chunk: Chunk, width: int) -> list[Line]:
         return [code_head(chunk.fence or "", width)] if self._labels and not chunk.part else []
 
-    def _lex(self, index: int, begin: LexerState) -> list[Line]:
+    def _lex(self, index: int, begin: CodeState) -> list[Line]:
         if self._lexed[0] != index:
             chunk = self._chunks[index]
             lines, self._ends[index] = highlight_from(chunk.source.split("\n"), chunk.fence or "", begin)
             self._lexed = (index, lines)
         return self._lexed[1]
 
-    def _begin(self, index: int, part: int) -> LexerState:
+    def _begin(self, index: int, part: int) -> CodeState:
         """The lexer state above a part."""
         first = index - part % FRESH_PARTS
         known = next((before for before in range(index, first, -1) if before - 1 in self._ends), first)

@@ -6,18 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.printable import printable
 from tui.ui.markdown.chunks import Chunk, Splitter
 from tui.ui.markdown.occurrences import without_marks
 
-HEADING = re.compile(
+HEADING = lazy_regex(
     r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<title>[^\n]*?)[ \t#]*$"
     r"|^(?![ \t]*[-*+>|#])(?P<over>[^\n]+)\n(?P<under>=+|-{2,})[ \t]*$",
     re.MULTILINE,
 )
-BOLD = re.compile(r"^ {0,3}\*\*(?P<title>[^*\n]{1,120})\*\*:?[ \t]*$", re.MULTILINE)
+BOLD = lazy_regex(r"^ {0,3}\*\*(?P<title>[^*\n]{1,120})\*\*:?[ \t]*$", re.MULTILINE)
 """A line in bold alone: some models give the parts of their thinking such titles."""
-TURN = re.compile(
+TURN = lazy_regex(
     r"(?:(?<=^)|(?<=[.!?:…][ \n])|(?<=\n))(?P<title>"
     r"(?:(?:but|oh|hmm+|ah|no|ok|okay),?\s+)?(?:wait|hold on)\b"
     r"|(?:so,?\s+|now,?\s+|ok,?\s+|okay,?\s+)?let(?:'s|’s| me| us)\s+(?:double[- ])?"
@@ -27,7 +28,7 @@ TURN = re.compile(
     re.IGNORECASE,
 )
 """A sentence that begins with a word by which thinking turns."""
-CONCLUSION = re.compile(r"^(?P<title>(?:so|therefore|thus|in summary|in conclusion|finally)\b[^\n.!?]*)", re.IGNORECASE)
+CONCLUSION = lazy_regex(r"^(?P<title>(?:so|therefore|thus|in summary|in conclusion|finally)\b[^\n.!?]*)", re.IGNORECASE)
 """The beginning of a paragraph, likewise: within paragraphs these words are too common."""
 LONGEST = 120
 MOST = 5_000

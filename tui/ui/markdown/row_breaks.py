@@ -7,6 +7,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from tui.domain.blank_marks import WRAP_SIGN
+from tui.domain.lazy_regex import lazy_regex
 from tui.ui.graphemes import cluster_edge, is_unsure
 from tui.ui.markdown.runs import WRAP_ROLE, Line, Run, line_width, plain, split_at, width_of
 
@@ -17,9 +18,9 @@ SMALLEST = 4
 """Least columns for a row's text, however narrow the screen is."""
 LONGEST_CLUSTER = 20
 """Characters that may take as little as one column."""
-AFTER_BLANK = re.compile(r"\s(?=\S)")
-AFTER_SIGN = re.compile(r"""[,;:(\[{=+*/|&<>](?=[\w"'@$])""")
-AT_WORD = re.compile(r"\W(?=\w)|\w(?=\W)")
+AFTER_BLANK = lazy_regex(r"\s(?=\S)")
+AFTER_SIGN = lazy_regex(r"""[,;:(\[{=+*/|&<>](?=[\w"'@$])""")
+AT_WORD = lazy_regex(r"\W(?=\w)|\w(?=\W)")
 STRING = "syntax-string"
 
 

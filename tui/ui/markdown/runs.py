@@ -23,6 +23,10 @@ class Look(IntFlag):
     ITALIC = 2
     STRIKE = 4
     UNDERLINE = 8
+    ADDED = 16
+    REMOVED = 32
+    CHANGED = ADDED | REMOVED
+    """Lines of a diff, drawn on a tint."""
 
 
 class Run(NamedTuple):

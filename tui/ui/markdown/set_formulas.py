@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from unicodedata import normalize
 
+from tui.domain.lazy_regex import lazy_regex
 from tui.typeset.math.in_markdown import MATH_FENCE
 from tui.ui.markdown.chunks import Chunk
 from tui.ui.markdown.row_breaks import cut_row, wrap_code
@@ -22,7 +22,7 @@ def is_display(chunk: Chunk) -> bool:
     return chunk.fence == MATH_FENCE and not chunk.part and not chunk.tight
 
 
-BOLD = re.compile("[\U0001d400-\U0001d433\U0001d6a8-\U0001d6e1\U0001d7ce-\U0001d7d7]+")
+BOLD = lazy_regex("[\U0001d400-\U0001d433\U0001d6a8-\U0001d6e1\U0001d7ce-\U0001d7d7]+")
 """Mathematical bold letters and digits, which few fonts of terminals have: they are drawn as bold letters."""
 
 

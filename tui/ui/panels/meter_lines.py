@@ -12,74 +12,17 @@ from tui.domain.compression import SummaryRun
 from tui.domain.cost import Paid, cost_of, money
 from tui.domain.format_numbers import count, share, tokens
 from tui.domain.printable import one_line
-from tui.domain.usage import Certainty, MeterReading, Part
+from tui.domain.usage import Certainty, MeterReading
 from tui.ui.chat.status_line import cache_text
+from tui.ui.panels.meter_bar import BEHIND, bar, part_counts
 
 if TYPE_CHECKING:
     from tui.context.prompt_cache import CacheState
-
-GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
-    ("system+tools", (Part.SYSTEM, Part.TOOLS), "meter-system"),
-    ("project files", (Part.PROJECT,), "meter-system"),
-    ("you", (Part.USER, Part.DRAFT), "meter-user"),
-    ("answers", (Part.ANSWERS,), "meter-answers"),
-    ("tool results", (Part.TOOL_RESULTS,), "meter-tools"),
-    ("thinking sent", (Part.THINKING_SENT,), "meter-thinking"),
-)
-"""Parts that are sent, in the order of the bar, with the theme variable of their cells."""
-BEHIND: Sequence[tuple[str, Part]] = (("thinking not sent", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
-"""Parts that are not sent: omitted thinking, and room reserved for the answer."""
-
-
-def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
-    """Label, tokens and colour of every part that has any."""
-    rows = []
-    for text, parts, colour in GROUPS:
-        drafting = Part.DRAFT in parts and reading.parts.get(Part.DRAFT, 0)
-        count = sum(reading.parts.get(part, 0) for part in parts)
-        rows.append((f"{text} + draft" if drafting else text, count, colour))
-    rows.extend((text, reading.parts.get(part, 0), "") for text, part in BEHIND)
-    return [row for row in rows if row[1]]
 
 
 def certainty_label(reading: MeterReading) -> str:
     """The label that states how certain a reading is."""
     return "reported" if reading.certainty is Certainty.REPORTED else "≈ estimated"
-
-
-EIGHTHS = " ▏▎▍▌▋▊▉█"
-"""Blocks that fill none to eight eighths of a cell."""
-
-
-def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
-    """A known context window: each part in its colour, the free rest, where compression starts, and the reserve."""
-    whole = max(1, reading.limit or 0)
-    filled = min(float(width), max(1 / 8 if reading.effective else 0.0, reading.effective / whole * width))
-    full = int(filled)
-    cells: list[tuple[str, str]] = []
-    sent = [(count, colour) for _, count, colour in part_counts(reading) if colour]
-    total = max(sum(count for count, _ in sent), 1)
-    colour, used = "$meter-fill", 0
-    for weight, colour in sent:
-        used += weight
-        upto = min(full, round(used / total * full))
-        cells.extend([("#" if plain else EIGHTHS[-1], colour := f"${colour}")] * (upto - len(cells)))
-    cells.extend([("#" if plain else EIGHTHS[-1], "$meter-fill")] * (full - len(cells)))
-    if full < width and not plain and (rest := EIGHTHS[round((filled - full) * 8)]) != " ":
-        cells.append((rest, f"{cells[-1][1] if cells else colour} on $meter-free"))
-    reserved = width - round(reading.reserved / whole * width) if reading.reserved else width
-    for at in range(len(cells), width):
-        free = ("=" if plain else "░") if at >= reserved else "-" if plain else " "
-        cells.append((free, "$muted-text on $meter-free"))
-    if reading.trigger and reading.limit and (at := round(reading.trigger / whole * width)) < width:
-        cells[at] = ("|" if plain else "┊", "$warning" if at < full else "$warning on $meter-free")
-    line = Content("")
-    start = 0
-    for index in range(1, len(cells) + 1):
-        if index == len(cells) or cells[index] != cells[start]:
-            line = line + Content.styled(cells[start][0] * (index - start), cells[start][1])
-            start = index
-    return line
 
 
 def meter_lines(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from textual import events, on, work
@@ -18,7 +19,7 @@ from tui.domain.format_numbers import count, noun, tokens
 from tui.domain.fuzzy import best
 from tui.domain.listing import ModelInfo
 from tui.domain.printable import one_line
-from tui.domain.thinking import ModelSpec, model_title
+from tui.domain.thinking import Asked, ModelSpec, model_title
 from tui.ui.input.field import Field
 from tui.ui.panels.row_list import STEPS, Row, RowList
 
@@ -50,23 +51,27 @@ def model_rows(models: Sequence[ModelInfo], query: str, current: ModelSpec, widt
 
 ALL = "all"
 """The key of the row that opens the list of all models."""
+DEMO = "demo"
+"""The note on models of the demo."""
+ADD_KEY = "key"
+"""The key of the row that opens the list of providers without a key."""
 FEW = 5
 MORE = 14
 """Other models than the one in use in the sidebar, on a screen of usual width and on a wide one."""
 
 
-def few_rows(models: Sequence[ModelInfo], current: ModelSpec, width: int, most: int) -> list[Row]:
+def few_rows(models: Sequence[ModelInfo], current: ModelSpec, width: int, *, most: int, without_key: int) -> list[Row]:
     """The model in use, some that the user is likely to want, and where the others are."""
     here = [model for model in models if same_model(model.spec, current)]
-    usable = [model for model in models if model.available and not same_model(model.spec, current)]
-    shown = [*here[:1], *usable[:most]]
-    rows = [_row(replace(model, note=""), current, width, full=False) for model in shown]
-    without = {model.provider for model in models if not model.available and model.reason.startswith("no key")}
-    if without:
-        rows.append(Row("", Content.styled(f"  + {count(len(without), 'provider')}: /key", "$muted-text")))
+    others = [model for model in models if model.available and not same_model(model.spec, current)]
+    demos = [model for model in (*here, *others) if model.note == DEMO][1:]  # one is enough to try the program
+    shown = [*here[:1], *[model for model in others if model not in demos][:most]]
+    rows = [_row(model, current, width, full=False, facts=False) for model in shown]
+    if without_key:
+        rows.append(Row(ADD_KEY, Content.styled(f"  + {count(without_key, 'provider')}: /key", "$muted-text")))
     if len(shown) < len(models):
-        others = len(models) - len(shown)
-        rows.append(Row(ALL, Content.styled(f"  + {count(others, 'model')}: ctrl+t", "$muted-text")))
+        rest = count(len(models) - len(shown), "model")
+        rows.append(Row(ALL, Content.styled(f"  + {rest}: ctrl+t", "$muted-text")))
     return rows
 
 
@@ -86,18 +91,39 @@ def _groups(models: Sequence[ModelInfo]) -> list[tuple[str, list[ModelInfo], boo
     return [group for group in groups if group[1]]
 
 
-def _row(model: ModelInfo, current: ModelSpec, width: int, *, full: bool) -> Row:
+def _row(model: ModelInfo, current: ModelSpec, width: int, *, full: bool, facts: bool = True) -> Row:
     here = same_model(model.spec, current)
     mark = Content.styled("● ", "$focus") if here else Content("  ")
     star = " ★" if model.favourite else ""
-    note = f" {model.note}" if model.note == "demo" else ""
-    name = key_of(model.spec) if full else model_title(model.spec.model)
-    room = width - 2 - len(star) - len(note)
+    columns = _columns(model, width) if facts else ""
+    room = width - 2 - len(star) - len(columns)
+    name = shown_name(model.spec) if full else model_title(model.spec.model)
     if full and len(name) > room:
         name = model_title(model.spec.model)
+    name = one_line(name, room)
     style = "bold $foreground" if here else "$foreground" if model.available else "$muted-text"
-    tail = Content.styled(star, "$warning") + Content.styled(note, "$muted-text")
-    return Row(key_of(model.spec), mark + Content.styled(one_line(name, room), style) + tail)
+    gap = " " * (room - len(name)) if columns else ""
+    line = mark + Content.styled(name, style) + Content.styled(star, "$warning")
+    return Row(key_of(model.spec), line + Content.styled(gap + columns, "$muted-text"))
+
+
+def shown_name(spec: ModelSpec) -> str:
+    """``provider/model``; a model that is called like its provider has one name."""
+    return spec.model if spec.model == spec.provider else f"{spec.provider}/{model_title(spec.model)}"
+
+
+WITH_WINDOW, WITH_PRICE, WITH_STATE = 30, 46, 58
+"""Columns from which a row has the window, the price, and whether the model can be used."""
+
+
+def _columns(model: ModelInfo, width: int) -> str:
+    window = tokens(model.window) if model.window else "?"
+    columns = window.rjust(6) if width >= WITH_WINDOW else ""
+    if width >= WITH_PRICE:
+        columns += ("?" if model.price == (None, None) else price_text(model.price)).rjust(12)
+    if width >= WITH_STATE:
+        columns += "  " + one_line("ready" if model.available else model.reason.partition(":")[0], 11).ljust(11)
+    return columns
 
 
 def price_text(price: tuple[float | None, float | None]) -> str:
@@ -116,11 +142,11 @@ def facts_of(model: ModelInfo) -> tuple[str, str]:
     facts = " · ".join(part for part in (window, price_text(model.price), model.thinking) if part)
     if not model.available:
         return facts, f"✗ {model.reason or 'not available'}"
-    return facts, f"! {model.note}" if model.note and model.note != "demo" else ""
+    return facts, f"! {model.note}" if model.note and model.note != DEMO else ""
 
 
-def page_of(model: ModelInfo, service: ModelService) -> Content:
-    """All facts about a model, one in a row."""
+def page_of(model: ModelInfo, service: ModelService, width: int) -> Content:
+    """All facts about a model, one below the other; long ones go on below themselves."""
     into, out = model.price
     rows = [
         ("provider", model.provider),
@@ -129,20 +155,23 @@ def page_of(model: ModelInfo, service: ModelService) -> Content:
         ("output", "unknown" if out is None else f"${out:g} per million tokens" if out else "free"),
         ("thinking", model.thinking),
     ]
-    if model.note:
+    if model.note and model.note != DEMO:
         rows.append(("note", model.note))
     page = Content.styled(one_line(model_title(model.spec.model), 60), "bold $foreground")
     page = page + Content.styled(" ★" if model.favourite else "", "$warning")
     for label, value in rows:
-        shown = Content.styled(one_line(value, LONGEST_FACT), "$foreground")
-        page = page + Content.styled(f"\n{label.ljust(10)}", "$muted-text") + shown
+        for part in wrap(one_line(value, LONGEST_FACT), max(10, width - LABEL)) or [""]:
+            page = page + Content.styled(f"\n{label.ljust(LABEL)}", "$muted-text") + Content.styled(part, "$foreground")
+            label = ""
     if not model.available:
         return page + Content.styled(f"\n✗ {one_line(model.reason or 'not available', LONGEST_FACT)}", "$error")
     switching = service.cost_of_model(model.spec, brief=True)
     return page + Content.styled(f"\n{switching}" if switching else "", "$muted-text")
 
 
-LONGEST_FACT = 60
+LONGEST_FACT = 120
+LABEL = 10
+"""Columns of the names of facts."""
 
 
 WIDE = 160
@@ -163,10 +192,22 @@ class ModelPicker(Vertical):
         """Another model was chosen."""
 
         message: str
+        with_level: bool = False
+        """A level was chosen with it."""
+
+    @dataclass
+    class Selected(Message):
+        """The bar is on this model; None if no model fits the filter."""
+
+        spec: ModelSpec | None
 
     @dataclass
     class AllWanted(Message):
         """The user wants to see all models."""
+
+    @dataclass
+    class KeysWanted(Message):
+        """The user wants to see all providers and their keys."""
 
     @dataclass
     class Failed(Message):
@@ -178,8 +219,7 @@ class ModelPicker(Vertical):
     class KeyMissing(Message):
         """The chosen model needs a key first."""
 
-        provider: str
-        model: str
+        model: ModelSpec
 
     def __init__(self, service: ModelService, spec: ModelSpec, *, few: bool = False) -> None:
         """``few`` shows a short list, and fills it after the screen is shown: it reads the files of all makers."""
@@ -200,7 +240,8 @@ class ModelPicker(Vertical):
         if not self._few:
             yield self._field
         yield self._list
-        yield self._facts
+        if self._page is None:
+            yield self._facts
 
     def on_mount(self) -> None:
         """Fill the list now or later."""
@@ -245,18 +286,24 @@ class ModelPicker(Vertical):
         width = max(10, self._list.size.width - 2)
         if self._few:
             most = MORE if self.app.size.width >= WIDE else FEW
-            self._list.show_rows(few_rows(models, self._spec, width, most), at=key_of(self._spec))
+            self._list.show_rows(
+                few_rows(models, self._spec, width, most=most, without_key=self._service.providers_without_key()),
+                at=key_of(self._spec),
+            )
         else:
             self._list.show_rows(model_rows(models, self._field.value, self._spec, width), at=at)
         self._show_facts()
 
     def _show_facts(self) -> None:
         model = self._models.get(key_of(self._spec) if self._few else self._list.chosen or "")
-        if self._page is not None:
-            self._page.update(page_of(model, self._service) if model is not None else "")
+        if not self._few:
+            self.post_message(self.Selected(model.spec if model is not None else None))
         if model is None:
             none = "nothing fits" if self._models else "no models"
-            self._facts.update(Content.styled(f"{none}\n", "$muted-text"))
+            (self._page or self._facts).update(Content.styled(f"{none}\n", "$muted-text"))
+            return
+        if self._page is not None:
+            self._page.update(page_of(model, self._service, self._page.size.width or LONGEST_FACT))
             return
         width = max(12, self._facts.size.width or self.size.width - 2)
         facts, trouble = (one_line(line, width) for line in facts_of(model))
@@ -276,7 +323,7 @@ class ModelPicker(Vertical):
     @on(Input.Submitted)
     def _take(self, event: Input.Submitted) -> None:
         event.stop()
-        self._pick(self._list.chosen)
+        self.pick(self._list.chosen)
 
     @on(OptionList.OptionHighlighted)
     def _moved(self, event: OptionList.OptionHighlighted) -> None:
@@ -289,8 +336,10 @@ class ModelPicker(Vertical):
         key = self._list.row_key(event.option_index)
         if key == ALL:
             self.post_message(self.AllWanted())
+        elif key == ADD_KEY:
+            self.post_message(self.KeysWanted())
         else:
-            self._pick(key)
+            self.pick(key)
 
     @on(Field.Pressed)
     def _pressed(self, event: Field.Pressed) -> None:
@@ -304,25 +353,27 @@ class ModelPicker(Vertical):
         """Refresh the list: availability may have changed since the last focus."""
         self.refresh_rows()
 
-    def _pick(self, key: str | None) -> None:
+    def pick(self, key: str | None, asked: Asked | None = None) -> None:
+        """Choose a model by its key, with a level if one was chosen; ask for what it lacks first."""
         model = self._models.get(key or "")
         if model is None:
             return
+        chosen = replace(model.spec, asked=asked)
         if not model.available and model.reason.startswith("no key"):
-            self.post_message(self.KeyMissing(model.spec.provider, key_of(model.spec)))
+            self.post_message(self.KeyMissing(chosen))
         else:
-            self.take(key_of(model.spec))
+            self.take(chosen)
 
     @work(exclusive=True, group="pick")
-    async def take(self, name: str) -> None:
-        """Choose this model."""
+    async def take(self, spec: ModelSpec) -> None:
+        """Choose this model, and its level if it has one."""
         try:
-            message = await self._service.set_model(name)
+            message = await self._service.set_model(str(spec))
         except PonderError as error:
             self.post_message(self.Failed(error))
             return
         self._field.value = ""
-        self.post_message(self.Picked(message))
+        self.post_message(self.Picked(message, with_level=spec.asked is not None))
 
     @work(exclusive=True, group="favourite")
     async def _mark(self, key: str | None) -> None:

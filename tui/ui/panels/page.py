@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Line, plain
-from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.theme.theme_styles import ThemeStyles, surface_from
 
 Lines = Callable[[int], Sequence[Line]]
 """Returns lines for a width."""
@@ -85,6 +85,8 @@ class Page(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         index = y + round(self.scroll_y)
         line = self._lines[index] if index < len(self._lines) else []
-        return self.theme_styles.strip(list(line), "", 0).crop_extend(
+        width = self._width if surface_from(line) is not None else 0
+        shown = [run for run in line if run.role != "code-copy"]  # a click copies nothing here
+        return self.theme_styles.strip(shown, "", width).crop_extend(
             0, self.size.width, self.theme_styles.background("")
         )

@@ -1,216 +1,30 @@
-"""The panels: model, thinking, context, session; in the sidebar, or in a sheet on narrow screens."""
+"""The sidebar: a place for the panels, which are loaded and created on first use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import events, on
-from textual.app import ComposeResult
+from textual import events
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
+from textual.containers import Vertical
 
-from tui.commands.registry import View
-from tui.domain.cost import Paid
-from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
-from tui.engine.state import SessionView, same_paid
-from tui.ui.chat.status_line import cache_text
-from tui.ui.panels.meter_lines import bill_lines, certainty_label, meter_lines
-from tui.ui.panels.model_picker import ModelPicker
-from tui.ui.panels.thinking_picker import ThinkingPicker
-from tui.ui.workers import start_work
+from tui.engine.state import SessionView
+from tui.ui.short_turns import short_turns
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
     from tui.context.prompt_cache import CacheState
     from tui.ui.app import PonderApp
+    from tui.ui.panels.model_picker import ModelPicker
+    from tui.ui.panels.panels import SidePanels
+    from tui.ui.panels.thinking_picker import ThinkingPicker
 
 
-def heading(text: str) -> Content:
-    """A panel's title."""
-    return Content.styled(text, "bold $muted-text")
-
-
-class MeterView(Vertical):
-    """Context and session; redrawn only when the reading or the turns change."""
-
-    def __init__(self, plain: Callable[[], bool], cache_savings: Callable[[Sequence[Paid]], float | None]) -> None:
-        super().__init__(classes="meter-view")
-        self._cache_savings = cache_savings
-        self._plain = plain
-        self._title = Static(heading("CONTEXT"), markup=False, classes="panel-title")
-        self._meter = Static("", markup=False, classes="meter")
-        self._bill = Static("", markup=False, classes="bill")
-        self._reading: MeterReading | None = None
-        self._cached: CacheState | None = None
-        self._view: SessionView | None = None
-        self._width = 0
-        self._rows = -1
-        """Lines of the meter: other widgets move only when this changes."""
-
-    def compose(self) -> ComposeResult:
-        """Meter above bill."""
-        yield self._title
-        yield self._meter
-        yield Static(heading("SESSION"), markup=False, classes="panel-title")
-        yield self._bill
-
-    def on_resize(self) -> None:
-        """Redraw for the new width."""
-        self.lay()
-
-    def lay(self) -> None:
-        """Format everything for the width."""
-        if self._width != self.size.width:
-            self._width = self.size.width
-            self._draw_meter()
-            self._draw_bill()
-
-    def show_session(self, view: SessionView) -> None:
-        if not same_paid(view, self._view):
-            self._view = view
-            self._draw_bill()
-
-    def show_meter(self, reading: MeterReading) -> None:
-        if reading is not self._reading and reading != self._reading:
-            self._reading = reading
-            self._draw_meter()
-
-    def show_cached(self, cached: CacheState | None) -> None:
-        if cache_text(cached) != cache_text(self._cached):
-            self._cached = cached
-            self._draw_meter()
-
-    def redraw(self) -> None:
-        """Redraw after a theme or settings change."""
-        self._draw_meter()
-
-    def _draw_meter(self) -> None:
-        if (
-            self._reading is None or not self._width or not self.is_attached
-        ):  # an event may come while the screen closes
-            return
-        word = Content.styled(f"   {certainty_label(self._reading)}", "$muted-text")
-        self._title.update(heading("CONTEXT") + word, layout=False)
-        low = self.screen.size.height < LOW
-        lines = meter_lines(self._reading, self._width, plain=self._plain(), cached=self._cached, low=low)
-        rows = lines.plain.count("\n")
-        self._meter.update(lines, layout=rows != self._rows)
-        self._rows = rows
-
-    def _draw_bill(self) -> None:
-        if self._view is not None and self._width:
-            paid = self._view.paid
-            saved = self._cache_savings(paid)
-            self._bill.update(bill_lines(len(self._view.turns), paid, self._width, saved=saved))
-
-
-class Panels(VerticalScroll, can_focus=False):
-    """Model, thinking, context and session below each other."""
-
-    def __init__(self, services: AppServices, view: SessionView, *, id: str | None = None, few: bool = False) -> None:  # noqa: A002
-        super().__init__(id=id, classes="panels")
-        self._paid: SessionView | None = None
-        self.picker = ModelPicker(services.models, view.spec, few=few)
-        self.thinking = ThinkingPicker(services.models, view.spec, view.plan)
-        self.meter = MeterView(lambda: bool(services.settings.layers().value("ui.plain")), services.cache.savings)
-
-    def compose(self) -> ComposeResult:
-        """Titles and panels."""
-        yield Static(heading("MODEL"), markup=False, classes="panel-title")
-        yield self.picker
-        yield Static(heading("THINKING"), markup=False, classes="panel-title -tight")
-        yield self.thinking
-        yield self.meter
-
-    def on_mount(self) -> None:
-        """Size the panels: Textual sends widgets their first size only if no layout was requested since."""
-        self.call_after_refresh(self._lay)
-
-    def _lay(self) -> None:
-        self.thinking.lay()
-        self.meter.lay()
-
-    def show(self, view: SessionView) -> None:
-        """Draw what changed; called every frame while an answer streams."""
-        self.picker.show(view.spec)
-        self.thinking.show(view.spec, view.plan)
-        if not same_paid(view, self._paid):
-            self._paid = view
-            self.thinking.redraw()
-        self.meter.show_session(view)
-        if view.meter is not None:
-            self.meter.show_meter(view.meter)
-
-    def show_cached(self, cached: CacheState | None) -> None:
-        """Show what the prompt cache has."""
-        self.meter.show_cached(cached)
-
-    def show_meter(self, reading: MeterReading) -> None:
-        """Show the meter with the draft included."""
-        self.meter.show_meter(reading)
-
-    @on(ModelPicker.Picked)
-    def _model_picked(self) -> None:
-        self.thinking.focus()
-
-    @on(ModelPicker.KeyMissing)
-    def _ask_for_key(self, event: ModelPicker.KeyMissing) -> None:
-        from tui.ui.dialogs.key_dialog import KeyDialog
-
-        def saved(done: object) -> None:
-            if done:
-                self.picker.refresh_rows(at=event.model)
-                self.picker.take(event.model)
-
-        hint = cast("PonderApp", self.app).services.keys.key_hint(event.provider)
-        self.app.push_screen(KeyDialog(event.provider, hint), saved)
-
-
-class WidePanels(Panels):
-    """The panels in two columns: models left, what is known of the selected one and what depends on it right."""
-
-    def compose(self) -> ComposeResult:
-        """Two columns."""
-        with Horizontal(classes="two-columns"):
-            with Vertical(classes="first"):
-                yield Static(heading("MODEL"), markup=False, classes="panel-title")
-                yield self.picker
-            with VerticalScroll(classes="second", can_focus=False):
-                yield self.picker.facts_page()
-                yield Static(heading("THINKING"), markup=False, classes="panel-title")
-                yield self.thinking
-                yield self.meter
-
-
-class SidePanels(Panels):
-    """The sidebar's panels: a choice shows a toast and focuses the composer."""
-
-    def __init__(self, services: AppServices, view: SessionView) -> None:
-        super().__init__(services, view, few=True)
-
-    @property
-    def _ponder(self) -> PonderApp:
-        return cast("PonderApp", self.app)
-
-    @on(ModelPicker.AllWanted)
-    def _show_all(self) -> None:
-        start_work(self._ponder, lambda: self._ponder.show_view(View.MODELS, ""))
-
-    @on(ModelPicker.Picked)
-    @on(ThinkingPicker.Picked)
-    def _say(self, event: ModelPicker.Picked | ThinkingPicker.Picked) -> None:
-        self._ponder.say(event.message)
-        if isinstance(event, ThinkingPicker.Picked):
-            self._ponder.chat.composer.focus()
-
-    @on(ModelPicker.Failed)
-    @on(ThinkingPicker.Failed)
-    def _failed(self, event: ModelPicker.Failed | ThinkingPicker.Failed) -> None:
-        self._ponder.say(event.error.message, Severity.ERROR, event.error.advice)
+def load_panels() -> None:
+    """Import the panels, on a thread: the first screen and the first keys do without them."""
+    with short_turns():
+        import tui.ui.panels.panels  # noqa: F401  # imported only to load it
 
 
 LOW = 31
@@ -237,6 +51,8 @@ class Sidebar(Vertical):
     def create_panels(self) -> SidePanels:
         """The panels, created if necessary."""
         if self._panels is None:
+            from tui.ui.panels.panels import SidePanels
+
             if self._view is None:
                 self._view = self._services.chat.view()
             self._panels = SidePanels(self._services, self._view)

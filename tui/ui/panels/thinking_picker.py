@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, work
@@ -18,6 +18,7 @@ from tui.domain.errors import PonderError
 from tui.domain.listing import LevelInfo
 from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
+from tui.ui.panels.model_picker import same_model
 
 if TYPE_CHECKING:
     from tui.app.models import ModelService
@@ -56,13 +57,23 @@ class ThinkingPicker(Static, can_focus=True):
 
         error: PonderError
 
+    @dataclass
+    class Wanted(Message):
+        """A level of another model was chosen."""
+
+        model: ModelSpec
+
     def __init__(self, service: ModelService, spec: ModelSpec, plan: ThinkingPlan) -> None:
         super().__init__("", markup=False, classes="thinking-picker")
         self._service = service
         self._spec = spec
         self._plan = plan
+        self._other: ModelSpec | None = None
+        """Another model than the one in use, whose levels are shown."""
         self._rows: Sequence[LevelInfo] = ()
         self._at = 0
+        self._has_moved = False
+        """The user has moved the bar since the picker has the focus."""
         self._typed = ""
         self._height = 0
         self._width = 0
@@ -84,11 +95,24 @@ class ThinkingPicker(Static, can_focus=True):
         """Show a model, its levels, and what is sent for each."""
         if spec != self._spec or plan != self._plan:
             self._spec, self._plan = spec, plan
+            if self._other is not None and same_model(self._other, spec):
+                self._other = None
+            self._load()
+
+    def show_levels_of(self, spec: ModelSpec) -> None:
+        """Show the levels of a model that is not chosen yet."""
+        other = None if same_model(spec, self._spec) else spec
+        if other != self._other:
+            self._other, self._has_moved, self._typed = other, False, ""
             self._load()
 
     def _load(self) -> None:
-        self._rows = self._service.levels()
-        self._at = next((index for index, row in enumerate(self._rows) if row.current), 0)
+        """Read the levels. News of the model do not take the bar from the level to which the user has moved it."""
+        chosen = self._rows[self._at].asked if self._has_moved and self._at < len(self._rows) else None
+        self._rows = self._service.levels(self._other)
+        places = {row.asked: index for index, row in enumerate(self._rows)}
+        current = next((index for index, row in enumerate(self._rows) if row.current), 0)
+        self._at = current if chosen is None else places.get(chosen, current)
         self._draw()
 
     def _draw(self) -> None:
@@ -102,9 +126,13 @@ class ThinkingPicker(Static, can_focus=True):
         lines = [self._levels(), native]
         if cost and width >= WIDE:
             lines[1] = native + Content.styled(f" · {cost}", "$muted-text")
-        elif cost and (self._height > LOW_ROWS or not hint.plain):
+        elif cost and (self._is_as_high_as_needed or self._height > LOW_ROWS or not hint.plain):
             lines.append(Content.styled(cost, "$muted-text"))
         self.update(Content("\n").join([*lines, hint if len(lines) > ROWS_WITHOUT_COST else self._hint(width, 2)]))
+
+    @property
+    def _is_as_high_as_needed(self) -> bool:
+        return self.styles.height is not None and self.styles.height.is_auto
 
     def redraw(self) -> None:
         """Draw again: what a turn costs has changed."""
@@ -113,7 +141,7 @@ class ThinkingPicker(Static, can_focus=True):
     def _cost_of_turn(self) -> str:
         """``≈ $0.31 a turn``, at the usual length; "" if unknown."""
         row = self._row()
-        dollars = self._service.cost_of_turn(row) if row is not None else None
+        dollars = self._service.cost_of_turn(row, self._other) if row is not None else None
         return "" if dollars is None else f"≈ {money(dollars)} a turn"
 
     def _levels(self) -> Content:
@@ -138,11 +166,12 @@ class ThinkingPicker(Static, can_focus=True):
 
     def _hint(self, width: int, rows: int) -> Content:
         row = self._row()
-        warnings = self._plan.warnings if row is not None and row.current else ()
+        in_use = row is not None and row.current and self._other is None
+        warnings = self._plan.warnings if in_use else ()
         warning = row.warning if row is not None and row.warning else warnings[0] if warnings else ""
         if warning:
             return Content.styled(one_line(f"! {warning}", width * rows), "$warning")
-        if row is not None and not row.current:
+        if row is not None and not row.current and self._other is None:
             cost = self._service.cost_of_level(row, brief=width < WHOLE_COST)
             if cost:
                 return Content.styled(one_line(cost, width * rows), "$muted-text")
@@ -152,16 +181,16 @@ class ThinkingPicker(Static, can_focus=True):
     def _row(self) -> LevelInfo | None:
         if self._typed:
             asked = parse_asked(self._typed)
-            return None if asked is None else self._service.level(asked)
+            return None if asked is None else self._service.level(asked, self._other)
         return self._rows[self._at] if self._at < len(self._rows) else None
 
     def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - Textual's
-        """Show the bar only with focus; discard a half-typed budget."""
+        """Show the bar only with focus; discard a half-typed budget. The levels are those of a model just chosen."""
         super().watch_has_focus(_has_focus)
+        self._has_moved = False
         if not _has_focus:
             self._typed = ""
-            self._at = next((index for index, row in enumerate(self._rows) if row.current), 0)
-        self._draw()
+        self._load()
 
     def on_key(self, event: events.Key) -> None:
         """Digits start a budget."""
@@ -181,6 +210,7 @@ class ThinkingPicker(Static, can_focus=True):
         """Move the bar to the next level."""
         if self._rows and not self._typed:
             self._at = min(max(self._at + step, 0), len(self._rows) - 1)
+            self._has_moved = True
             self._draw()
 
     def action_take(self) -> None:
@@ -189,13 +219,19 @@ class ThinkingPicker(Static, can_focus=True):
             self._choose(self._row())
             return
         try:
-            self._set(require_asked(self._typed))
+            asked = require_asked(self._typed)
+            if self._other is not None:
+                self.post_message(self.Wanted(replace(self._other, asked=asked)))
+                return
+            self._set(asked)
         except PonderError as error:
             self.post_message(self.Failed(error))
 
     def _choose(self, row: LevelInfo | None) -> None:
         """Choose a level. The level in force is not chosen again, whether a choice or a setting set it."""
-        if row is not None and row.current:
+        if row is not None and self._other is not None:
+            self.post_message(self.Wanted(replace(self._other, asked=row.asked)))
+        elif row is not None and row.current:
             self.post_message(self.Picked(self._plan.summary))
         elif row is not None:
             self._set(row.asked)

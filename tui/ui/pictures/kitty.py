@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import io
-import secrets
 from collections.abc import Container, Iterator
 
 from rich.color import Color
@@ -39,6 +38,8 @@ def new_id(taken: Container[int]) -> int:
     The first 16 colours are left out: terminals draw them in other ones when they are bold.
     """
     while True:
+        import secrets  # loads OpenSSL
+
         found = (1 + secrets.randbelow(len(NUMBERS) - 1)) << 24 | 16 + secrets.randbelow(240)
         if found not in taken:
             return found

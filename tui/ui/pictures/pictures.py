@@ -73,7 +73,7 @@ class PictureThread:
             work()
 
 
-class Way(Enum):
+class PictureFormat(Enum):
     """How pictures are drawn."""
 
     BLOCKS = "blocks"
@@ -204,14 +204,14 @@ class Pictures:
         self._sixels[key] = made
         return sixel_lines(key, made.cells)
 
-    def _way(self, graphics: Graphics) -> Way:
+    def _way(self, graphics: Graphics) -> PictureFormat:
         wished = self._setting
         if wished == "auto":
             wished = "kitty" if graphics.placeholders else "sixel" if graphics.sixel else "blocks"
         # Without the size of a cell there is no place for pixels.
-        return Way.BLOCKS if wished == "sixel" and graphics.cell is None else Way(wished)
+        return PictureFormat.BLOCKS if wished == "sixel" and graphics.cell is None else PictureFormat(wished)
 
-    def _job(self, way: Way, graphics: Graphics, data: str, width: int) -> Callable[[], Made]:
+    def _job(self, way: PictureFormat, graphics: Graphics, data: str, width: int) -> Callable[[], Made]:
         """What the thread does for one picture. The code is not loaded for the first screen."""
 
         def blocks() -> Made:
@@ -229,7 +229,7 @@ class Pictures:
 
             return sixel_picture(data, width, graphics.cell or (1, 1), graphics.colours)
 
-        return {Way.KITTY: kitty, Way.SIXEL: sixel, Way.BLOCKS: blocks}[way]
+        return {PictureFormat.KITTY: kitty, PictureFormat.SIXEL: sixel, PictureFormat.BLOCKS: blocks}[way]
 
     async def _terminal(self) -> Graphics:
         """What the terminal can draw; it is asked once."""

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import select
 import sys
 import time
 from collections.abc import Mapping
 from enum import Enum
 
+from tui.domain.lazy_regex import lazy_regex
+
 if sys.platform != "win32":
     import termios
 
 QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
-ANSWER = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)[^\x07\x1b]*(?:\x07|\x1b\\)")
-NAMED = re.compile(rb"\x1b\[\?[0-9;]*c")
+ANSWER = lazy_regex(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)[^\x07\x1b]*(?:\x07|\x1b\\)")
+NAMED = lazy_regex(rb"\x1b\[\?[0-9;]*c")
 PATIENCE_S = 0.15
 """How long to wait for the answer after loading is complete. Later answers are handled by the keyboard parser."""
 LAST_PATIENCE_S = 0.5

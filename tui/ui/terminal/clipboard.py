@@ -85,7 +85,7 @@ class Clipboard:
     def _text(self, what: Copy) -> str:
         if what is Copy.VISIBLE_CODE:
             return self._app.chat.transcript.code_to_copy() or self._text(Copy.CODE)
-        chosen = list(self._messages())
+        chosen = list(self._messages(_thinking if what is Copy.THINKING else _words))
         if what is Copy.ALL:
             return "\n\n".join(_said(message) for message in self._all())
         answers = [message for message in chosen if message.role is Role.ASSISTANT]
@@ -106,10 +106,13 @@ class Clipboard:
         for turn in view.turns if view is not None else ():
             yield from turn.messages
 
-    def _messages(self) -> Iterator[Message]:
-        """The message under the cursor, or the answers of the last turn."""
+    def _messages(self, content: Callable[[Message], str]) -> Iterator[Message]:
+        """The message under the cursor, or the answers of the last turn that has such content.
+
+        Of the running turn, that is what has come so far: it is on the screen.
+        """
         view = self._app.chat.view()
-        if view is None or not view.turns:
+        if view is None:
             return
         transcript = self._app.chat.transcript
         if transcript.cursor is not None and transcript.has_focus:
@@ -117,7 +120,11 @@ class Clipboard:
             if under:
                 yield from under
                 return
-        yield from (message for message in view.turns[-1].messages if message.role is Role.ASSISTANT)
+        so_far = [*view.open_turn.messages] if view.open_turn is not None else []
+        so_far.append(Message(id="", role=Role.ASSISTANT, blocks=tuple(self._app.chat.conversation.arriving)))
+        running = [message for message in so_far if message.role is Role.ASSISTANT and content(message)]
+        last = view.turns[-1].messages if view.turns else ()
+        yield from running or (message for message in last if message.role is Role.ASSISTANT)
 
 
 def _words(message: Message) -> str:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
+import select
 import selectors
 import signal
+import sys
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterable
@@ -30,6 +31,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys, _character_to_key
 from textual.message import Message
 
+from tui.domain.lazy_regex import lazy_regex
 from tui.ui.terminal.background import LAST_PATIENCE_S, TerminalBackground, background_in, read_answers
 from tui.ui.terminal.graphics import QUESTIONS, GraphicsAnswers
 from tui.ui.terminal.key_delivery import KeyDelivery
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
 ALTERNATE_KEYS = "\x1b[=4;2u"
 """Kitty's protocol: besides what Textual requests, report the key's letter on a Latin keyboard."""
-NAMED = re.compile(r"\x1b\[\?[0-9;]*c")
+NAMED = lazy_regex(r"\x1b\[\?[0-9;]*c")
 """A terminal's answer to ``ASK_NAME``."""
 ASK_NAME = "\x1b[c"
 """Every terminal answers this, and in order: earlier questions have been answered by then."""
@@ -56,15 +58,15 @@ _STRINGS = r"\x1b(?:P(?:[01][$+]r|>\||!\|)|_G|\](?!1[01];)[0-9]+;)[^\x1b\x07]*"
 _PRIVATE = r"\x1b[X^][^\x1b\x07]"
 _PRIVATE_STRING = rf"{_PRIVATE}*\x1b\\"
 """SOS and PM. They begin like alt+shift+x and alt+^: what follows only counts as a string if its end comes."""
-REPORTS = re.compile(
+REPORTS = lazy_regex(
     rf"{_STRINGS}(?:\x07|\x1b\\)|{_PRIVATE_STRING}"
     r"|\x1b\[[>=?][0-9;]*[A-Za-z]|\x1b\[(?!48;)[0-9]+(?:;[0-9]+)*t"
 )
 """Answers to questions of an earlier program, such as a shell or an editor; Textual would type them."""
-BEGUN_REPORT = re.compile(
+BEGUN_REPORT = lazy_regex(
     rf"(?:{_STRINGS}\x1b?|{_PRIVATE}+\x1b?|\x1bP[01>!][$+]?|\x1b\][0-9]+|\x1b\[(?:[>=?]|[0-9])[0-9;]*)\Z"
 )
-KEY_BEFORE_LETTERS = re.compile(r"\x1b[X^]")
+KEY_BEFORE_LETTERS = lazy_regex(r"\x1b[X^]")
 LONGEST_REPORT = 4_096
 LOST_REPORT_S = 1.0
 """Time after which the end of a report is given up."""
@@ -75,7 +77,8 @@ COLOUR_ANSWERS = ("\x1b]10;", "\x1b]11;")
 LONGEST_ANSWER = 64
 """Characters of an answer; an endless one must not swallow what is typed."""
 TICK_S = 0.1
-KEY_WITH_ALTERNATES = re.compile(r"\x1b\[(\d+):(\d*)(?::(\d*))?(?:;(\d*)((?:;[\d:]*)?))?([u~ABCDEFHPQRS])")
+"""Interval of looks at the clock while a sequence, a report or a paste is unfinished."""
+KEY_WITH_ALTERNATES = lazy_regex(r"\x1b\[(\d+):(\d*)(?::(\d*))?(?:;(\d*)((?:;[\d:]*)?))?([u~ABCDEFHPQRS])")
 CTRL_ALT_SUPER = 2 | 4 | 8
 
 
@@ -116,6 +119,11 @@ class Keyboard(XTermParser):
                 data = yield from self._typed(data)
             else:
                 data = yield from self._pasted(data)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is unfinished that time alone ends."""
+        return self._paste is not None or bool(self._report) or self._timeout_time is not None
 
     def tick(self) -> Iterable[Message]:
         """End a paste that was given up, and Textual's own timeouts."""
@@ -199,13 +207,47 @@ class Keyboard(XTermParser):
         return True
 
 
+class Ending(Event):
+    """An event that a selector can wait for, as long as the process lives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hears, self._tells = os.pipe()
+
+    def fileno(self) -> int:
+        return self._hears
+
+    def set(self) -> None:
+        """Set it, and wake who waits."""
+        super().set()
+        os.write(self._tells, b"x")
+
+    def clear(self) -> None:
+        """Reset it."""
+        super().clear()
+        while select.select([self._hears], [], [], 0)[0]:
+            os.read(self._hears, 64)
+
+
+def _reported_size(fileno: int) -> tuple[int, int] | None:
+    """The terminal's size, ignoring COLUMNS and LINES from the shell; a serial line may not report one."""
+    with contextlib.suppress(OSError):
+        width, height = os.get_terminal_size(fileno)
+        if width and height:
+            return width, height
+    return None
+
+
 class TerminalDriver(LinuxDriver):
     """Textual's driver; starts reading when ``listen`` is called and delivers one key at a time."""
 
     def __init__(
         self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
-        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        # With no size, Textual would begin with that of COLUMNS and LINES, and lay out for both in turns.
+        known = size or (_reported_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else None)
+        super().__init__(app, debug=debug, mouse=mouse, size=known)
+        self.exit_event = self._ending = Ending()
         self._ready = Event()
         self._delivery = KeyDelivery(app, self.process_message)
         self._heard = b""
@@ -336,12 +378,7 @@ class TerminalDriver(LinuxDriver):
         super().disable_input()
 
     def _get_terminal_size(self) -> tuple[int, int]:
-        """The terminal's size, ignoring COLUMNS and LINES from the shell; a serial line may not report one."""
-        with contextlib.suppress(OSError):
-            width, height = os.get_terminal_size(self.fileno)
-            if width and height:
-                return width, height
-        return super()._get_terminal_size()
+        return _reported_size(self.fileno) or super()._get_terminal_size()
 
     def listen(self, heard: bytes, on_background: Callable[[TerminalBackground], object]) -> None:
         """Start delivering keys: first the bytes received earlier, then new input."""
@@ -362,9 +399,13 @@ class TerminalDriver(LinuxDriver):
         self._hand_on(keyboard.feed(decode(heard)) if heard else ())
         selector = selectors.SelectSelector()
         selector.register(self.fileno, selectors.EVENT_READ)
+        selector.register(self._ending, selectors.EVENT_READ)
         try:
             while not self.exit_event.is_set():
-                if selector.select(TICK_S) and (text := decode(os.read(self.fileno, 4096))):
+                heard_from = selector.select(TICK_S if keyboard.is_waiting else None)
+                if self.exit_event.is_set():
+                    break
+                if heard_from and (text := decode(os.read(self.fileno, 4096))):
                     self._look_for_clusters(text)
                     self._count_names(text)
                     self._hand_on(keyboard.feed(text))

@@ -28,6 +28,9 @@ WORTH = 20_000
 
 MUCH = 100_000
 """The same, for collecting in a pause between two answers: a user who never stops is never idle."""
+MOST_STYLES = 2_000
+"""Styles whose codes Textual may keep, of up to 16,000 with 0.7 KB each. Nearly all belong to rows that are gone: the
+line number of a row is part of its styles."""
 PAUSE_S = 3
 """Seconds without an answer that count as a pause, even while typing. Right after an answer users scroll and read."""
 
@@ -56,7 +59,7 @@ def _divide(
 
 
 class GcSchedule:
-    """Counts idle seconds; ``tick`` is called once per second."""
+    """Counts idle seconds; ``tick`` is called once per second, and less often at rest."""
 
     def __init__(self, is_busy: Callable[[], bool]) -> None:
         self._is_busy = is_busy
@@ -65,6 +68,11 @@ class GcSchedule:
         self._since = 0
         self._young = 0
         self._rounds = 0
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing has happened since the collection after the last activity."""
+        return self._still > STILL_S
 
     def begin(self) -> None:
         """Start: exempt what start-up loaded from collection, and collect what comes later."""
@@ -76,6 +84,8 @@ class GcSchedule:
 
     def tick(self) -> bool:
         """Collect if it is time; returns whether it did."""
+        if Strip.render_ansi.cache_info().currsize > MOST_STYLES:
+            Strip.render_ansi.cache_clear()
         young, rounds, _ = gc.get_count()
         busy = self._is_busy()
         stirred = busy or rounds != self._rounds or abs(young - self._young) > STIRRED

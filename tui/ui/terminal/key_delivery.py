@@ -1,8 +1,9 @@
 """Delivers keys and mouse events to the screen in order, also when thousands arrive at once.
 
-- A key waits until the one before it is handled: keys bound to actions take longer than letters, and would be overtaken
-  when many arrive at once (typed early, or over a slow line).
-- Many letters at once are one insertion: inserted singly, each would lay out the whole draft again.
+- A key waits until the key or paste before it is handled: keys bound to actions take longer than letters, and would be
+  overtaken when many arrive at once (typed early, or over a slow line).
+- Many letters at once are one insertion: inserted singly, each would lay out the whole draft again. Many presses of an
+  arrow or a deleting key are few movements or deletions (``repeated_keys``), and of many escapes the first are enough.
 - Of moves of the mouse that arrived together, only the last is delivered.
 """
 
@@ -23,6 +24,8 @@ from textual.message_pump import MessagePump
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from tui.ui.input.repeated_keys import RepeatedKeys
+
 if TYPE_CHECKING:
     from textual._queue import Queue
 
@@ -32,12 +35,29 @@ LOOK_S = 0.02
 QUICK_TURNS = 40
 """Turns of the event loop in which most keys are handled: looking is cheaper than asking every widget on the way."""
 LONG_RUN = 16
-"""Letters that arrive at once and are inserted at once. Nobody types so many between two reads."""
+"""Letters, or presses of one key, that are handled at once if more arrive at once: nobody types so many in one read."""
 
 MANY = 100
 """Keys that arrive at once, of which not each is painted."""
 UNPAINTED_S, PAINTING_S = 0.1, 0.02
 """How long such keys are handled without painting, and the pause after it."""
+
+
+class PressOften:
+    """Asks a widget, in its turn, to handle many presses of a key; what comes too late is not done."""
+
+    def __init__(self, field: RepeatedKeys, key: str, times: int) -> None:
+        self._field, self._key, self._times = field, key, times
+        self._handled = 0
+
+    def answer(self) -> None:
+        """Handle as many as the widget can."""
+        self._handled = self._field.press_often(self._key, self._times) if self._times else 0
+
+    def close(self) -> int:
+        """The presses that were handled; the others must be delivered one by one."""
+        self._times = 0
+        return self._handled
 
 
 class KeyDelivery:
@@ -78,18 +98,49 @@ class KeyDelivery:
 
     async def _deliver_each(self, messages: Sequence[Message]) -> None:
         """Deliver in order. Of many keys at once not each is painted, which would take most of the time."""
+        left = [*_runs(messages)]
+        left.reverse()
         if len(messages) < MANY or not all(isinstance(event, events.Key) for event in messages):
-            for event in messages:
-                await self._deliver_one(event)
+            while left:
+                await self._deliver_next(left)
             return
-        left = iter(messages)
-        for event in left:
+        while left:
             until = time.monotonic() + UNPAINTED_S
             with self._app.batch_update():
-                await self._deliver_one(event)
-                while time.monotonic() < until and (following := next(left, None)) is not None:
-                    await self._deliver_one(following)
+                await self._deliver_next(left)
+                while left and time.monotonic() < until:
+                    await self._deliver_next(left)
             await asyncio.sleep(PAINTING_S)
+
+    async def _deliver_next(self, left: list[list[Message]]) -> None:
+        """Deliver the next message, or handle many presses of a key. ``left`` are runs of equal keys, the next last."""
+        run = left.pop()
+        if len(run) > LONG_RUN:
+            handled = await self._press_often(run)
+            del run[:handled]
+            left.append(run)
+            if handled:
+                return
+            # Asking costs as much as a key, so it is not done before each.
+            left.extend([event] for event in reversed(run[:LONG_RUN]))
+            del run[:LONG_RUN]
+            return
+        await self._deliver_one(run.pop(0))
+        if run:
+            left.append(run)
+
+    async def _press_often(self, run: Sequence[Message]) -> int:
+        """Let the focused widget handle all but the last press at once; returns how many it handled."""
+        await self._settle()
+        field, key = self._app.focused, run[0]
+        if not isinstance(field, RepeatedKeys) or not isinstance(key, events.Key):
+            return 0
+        request = PressOften(field, key.key, len(run) - 1)
+        self._is_settled = False
+        if not field.call_later(request.answer):
+            return 0
+        await self._settle()
+        return request.close()
 
     async def _deliver_text(self, keys: Sequence[events.Key]) -> None:
         """Deliver letters; a long run is inserted at once after its first, which may be a key of its own (``?``)."""
@@ -118,7 +169,7 @@ class KeyDelivery:
             await self._settle()
         self._in_a_word = word
         self._deliver(event)
-        self._is_settled = self._is_settled and not isinstance(event, events.Key)
+        self._is_settled = self._is_settled and not isinstance(event, events.Key | events.Paste)
 
     def _inside(self, event: Message) -> Message | None:
         """The event, unless it is of a mouse outside the screen, where Textual would take the focus away.
@@ -197,6 +248,13 @@ async def _is_reached(pump: MessagePump) -> bool:
 
 def _is_text(event: Message) -> bool:
     return isinstance(event, events.Key) and event.is_printable and len(event.character or "") == 1
+
+
+def _runs(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """Neighbouring presses of one key together; other messages alone. Of many escapes the first are enough."""
+    for name, together in groupby(messages, lambda event: event.key if isinstance(event, events.Key) else id(event)):
+        run = [*together]
+        yield run[:LONG_RUN] if name == "escape" else run
 
 
 def _latest_moves(messages: Sequence[Message]) -> Iterator[Message]:

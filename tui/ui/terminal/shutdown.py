@@ -55,6 +55,8 @@ class Shutdown:
         self._modes = _modes_of(terminal)
         self._handled = signals
         self._restore = restore
+        self.gives_back: Callable[[], object] = lambda: None
+        """Called before the terminal is restored; it must not wait for anything."""
 
     def __enter__(self) -> Shutdown:
         for name in self._handled:
@@ -140,6 +142,7 @@ class Shutdown:
     def _force(self) -> NoReturn:
         with contextlib.suppress(OSError):
             _discard_output()
+        self.gives_back()
         restore_terminal(self._terminal, self._modes, self._restore)
         os._exit(self._code if self._code is not None else 1)
 

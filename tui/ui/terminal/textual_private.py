@@ -18,8 +18,11 @@ from textual.app import App
 from textual.binding import Binding, BindingsMap
 from textual.geometry import Offset, Region, Size
 from textual.screen import Screen
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.worker import Worker
+
+from tui.ui.terminal.steady_scrollbar import SteadyScrollBar
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.message_pump import MessagePump
     from textual.notifications import Notification
-    from textual.scroll_view import ScrollView
     from textual.widget import Widget
     from textual.widgets import OptionList
 
@@ -150,6 +152,14 @@ class SparingCompositor(Compositor):
                     return
 
 
+class SteadyScreen(Screen[R]):
+    """A screen that is laid out once for a size; Textual lays out for each notice of it, four times at the start."""
+
+    def _screen_resized(self, size: Size) -> None:
+        if size != self._compositor.size:
+            super()._screen_resized(size)
+
+
 def render_sparingly(screen: Screen[R]) -> None:
     """Give a new screen this compositor."""
     screen._compositor = SparingCompositor()
@@ -168,9 +178,26 @@ def move_drag(widget: Widget, by: Offset) -> None:
         widget.screen.set_reactive(Screen._select_state, dragging._replace(start=begun))
 
 
-def set_scrolled_size(view: ScrollView, size: Size) -> None:
-    """Update the scrollbars for a new virtual size, without the layout pass that the public property causes."""
-    view._scroll_update(size)
+class SteadyScrollView(ScrollView):
+    """A view with a scrollbar of ours; Textual creates its own without asking."""
+
+    @property
+    def vertical_scrollbar(self) -> SteadyScrollBar:
+        if not isinstance(self._vertical_scrollbar, SteadyScrollBar):
+            bar = self._vertical_scrollbar = SteadyScrollBar(thickness=self.scrollbar_size_vertical)
+            bar.display = False
+            self.app._start_widget(self, bar)
+        return self._vertical_scrollbar
+
+    def set_scrolled_size(self, size: Size, top: int) -> None:
+        """Update the scrollbar for a new virtual size and scroll position.
+
+        The public property causes a layout pass, and Textual's own method paints the whole bar.
+        """
+        self.set_reactive(ScrollView.virtual_size, size)
+        self._refresh_scrollbars()
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.update(size.height, self.container_size.height, top)
 
 
 def option_at(options: OptionList, line: int) -> int | None:
@@ -182,7 +209,7 @@ def free_finished_workers() -> None:
     """Keep Textual's finished workers from holding themselves.
 
     A worker holds its task, whose context holds the worker, and a cancelled one holds the traceback of its own frames:
-    4 KB for every key that starts or replaces a worker, and twice a second for the look at the theme folder.
+    4 KB for every key that starts or replaces a worker, and for each look at the theme folder.
     """
     run = Worker._run
     if run.__name__ == _run_worker.__name__:

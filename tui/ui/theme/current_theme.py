@@ -37,6 +37,8 @@ AUTO = "auto"
 """The wish to follow the terminal's background."""
 POLL_S = 1.0
 """Interval between checks of the user's theme files."""
+POLL_EMPTY_S = 5.0
+"""The same while there are none."""
 FIRST_LOOK_S = 0.4
 """The first look reads all themes, so that choosing one reads no file."""
 
@@ -154,9 +156,14 @@ class CurrentTheme:
         app.call_after_refresh(self._tell, app, self.problems)
         look = partial(self._look, app)
         app.set_timer(FIRST_LOOK_S, lambda: start_work(app, look, group="themes", exclusive=True))
-        app.set_interval(POLL_S, lambda: start_work(app, look, group="themes", exclusive=True))
 
     async def _look(self, app: PonderApp) -> None:
+        await self._reload_changed(app)
+        look = partial(self._look, app)
+        interval = POLL_S if self._stamp else POLL_EMPTY_S
+        app.set_timer(interval, lambda: start_work(app, look, group="themes", exclusive=True))
+
+    async def _reload_changed(self, app: PonderApp) -> None:
         stamp = await asyncio.to_thread(self._stamps)
         if stamp == self._stamp and self._read_all:
             return

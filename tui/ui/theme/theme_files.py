@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,9 +9,10 @@ from textual.theme import Theme
 
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import lazy_regex
 from tui.settings.user_files import list_user_files, parse_user_toml, read_user_text
 
-COLOUR = re.compile(r"^(#[0-9a-fA-F]{6}|ansi_[a-z_]+)$")
+COLOUR = lazy_regex(r"^(#[0-9a-fA-F]{6}|ansi_[a-z_]+)$")
 FIELDS = (
     "primary",
     "secondary",
@@ -26,7 +25,7 @@ FIELDS = (
     "warning",
     "error",
 )
-NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,40}$")
+NAME = lazy_regex(r"^[a-z0-9][a-z0-9_-]{0,40}$")
 DEFAULT_DARK = "dusk"
 DEFAULT_LIGHT = "dawn"
 MAX_BYTES = 64_000
@@ -111,7 +110,7 @@ def parse_theme(file: str, text: str, *, own: bool) -> ThemeFile:
     """A theme from its TOML; raises an error for values that are not colours."""
     try:
         document = parse_user_toml(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # it is not TOML
         raise ConfigError(f"Theme `{file}`: {error}.", file=file) from None
     name = document.get("name")
     if not isinstance(name, str) or not NAME.match(name):

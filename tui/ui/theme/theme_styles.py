@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich.color import Color
+from rich.color import Color, blend_rgb
+from rich.color_triplet import ColorTriplet
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.ui.markdown.runs import CODE_EDGE, MOST_BEFORE, Line, Look, line_width
+from tui.ui.markdown.runs import CODE_EDGE, MOST_BEFORE, Line, Look, Run, line_width
 
 VARIABLES = {
     "text": "answer-text",
@@ -45,6 +46,9 @@ VARIABLES = {
 DIM_ROLES = frozenset({"thinking", "muted", "code-label", "code-copy", "code-wrap", "code-cut", "syntax-comment"})
 """Roles that are drawn dim in 16-colour themes, which have no muted colour."""
 
+CHANGED = {Look.ADDED: "diff-added", Look.REMOVED: "diff-removed"}
+"""Lines of a diff, and the role of their signs."""
+
 BACKGROUNDS = {"": "background", "user": "user-tint", "thinking": "thinking-tint", "code": "code-tint"}
 """Kinds of background, and their theme variables."""
 
@@ -69,6 +73,29 @@ def link_to(href: str) -> str | None:
     return safe_address(href) if href.isascii() and href.isprintable() else None
 
 
+def _as_bright(colour: Color, ground: Color) -> Color:
+    """A colour, darkened or lightened to the luminance of a background: text is as readable on it."""
+    wanted = _luminance(ground.get_truecolor())
+    end = ColorTriplet(0, 0, 0) if wanted < MIDDLE else ColorTriplet(255, 255, 255)
+    most, least = 1.0, 0.0
+    for _ in range(8):
+        amount = (most + least) / 2
+        mixed = blend_rgb(end, colour.get_truecolor(), amount)
+        if (_luminance(mixed) > wanted) is (wanted < MIDDLE):
+            most = amount
+        else:
+            least = amount
+    return Color.from_triplet(blend_rgb(end, colour.get_truecolor(), least))
+
+
+def _luminance(colour: ColorTriplet) -> float:
+    red, green, blue = (part / 3_294.6 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+MIDDLE = 0.18
+"""Luminance below which a background is dark."""
+EDGE = "│"
 COPIES: dict[str, object] = {"copies": "code"}
 """What a click finds in the style of the word that copies a code block."""
 _PLAIN_LINES = {
@@ -80,6 +107,16 @@ _PLAIN_LINES = {
 _PLAIN_SIGNS = dict(zip("▸▾┊▌▐│─├╭•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…↪", "+-||||-++***oo.~o/#vx!><~>", strict=True))
 PLAIN_MARKS = str.maketrans(_PLAIN_LINES | _PLAIN_SIGNS)
 """ASCII replacements for our marks and lines, each as wide as the mark, for screen readers."""
+
+
+def _with_edges(left: Line | None, line: Line, background: str, edge: str) -> tuple[Line | None, Line]:
+    """A line of code or thinking with an edge, in place of the background that 16-colour themes do not have."""
+    if background == "thinking" and left and left[0].text == " " * len(left[0].text) and len(left[0].text) > 1:
+        blank = left[0].text
+        return [Run(f" {edge}{blank[2:]}", "rule"), *left[1:]], line
+    if background == "code" and line and line[0].role == CODE_EDGE and line[0].text.isspace():
+        return left, [Run(edge + line[0].text[1:], "rule"), *line[1:]]
+    return left, line
 
 
 class ThemeStyles:
@@ -96,6 +133,18 @@ class ThemeStyles:
         self._backgrounds = {
             background: Style(bgcolor=_colour(variables.get(name))) for background, name in BACKGROUNDS.items()
         }
+        self._tints: dict[Look, Color | None] = {}
+
+    def _tint(self, look: Look) -> Color | None:
+        """The background of added or removed lines; None for others, and if the terminal defines the colours."""
+        changed = look & Look.CHANGED
+        if not changed:
+            return None
+        if changed not in self._tints:
+            colour, ground = _colour(self._variables.get(CHANGED[changed])), self._backgrounds["code"].bgcolor
+            known = None if self._ansi or colour is None or ground is None else _as_bright(colour, ground)
+            self._tints[changed] = known
+        return self._tints[changed]
 
     def background(self, background: str) -> Style:
         """The style of an empty cell on a background."""
@@ -113,9 +162,12 @@ class ThemeStyles:
         thinking = background == "thinking"
         if thinking and role not in ("thinking-bar", "focus"):
             role = "thinking"
+        tint = self._tint(look)
+        if tint is None:
+            role = CHANGED.get(look & Look.CHANGED, role)
         return Style(
             color=_colour(self._variables.get(VARIABLES.get(role, role))),
-            bgcolor=self._backgrounds["code" if role == "kbd" and not background else background].bgcolor,
+            bgcolor=tint or self._backgrounds["code" if role == "kbd" and not background else background].bgcolor,
             bold=bool(look & Look.BOLD) or None,
             italic=bool(look & Look.ITALIC) or thinking or None,
             strike=bool(look & Look.STRIKE) or None,
@@ -136,11 +188,17 @@ class ThemeStyles:
             line = [run._replace(text=run.text.translate(self._marks)) for run in line]
         if edge is not None:
             left, line, background = [*(left or ()), *line[:edge]], line[edge:], "code"
+        if self._ansi:
+            left, line = _with_edges(
+                left, line, background, EDGE if self._marks is None else EDGE.translate(self._marks)
+            )
         segments = [Segment(run.text, self.style(run.role, run.look, "", run.href)) for run in left or ()]
         segments.extend(
             Segment(run.text, self.style(run.role, run.look, background, run.href)) for run in line if run.text
         )
         used = line_width(left or []) + line_width(line)
         if used < width:
-            segments.append(Segment(" " * (width - used), self._backgrounds[background]))
+            tint = self._tint(line[-1].look) if line else None
+            rest = self._backgrounds[background] if tint is None else Style(bgcolor=tint)
+            segments.append(Segment(" " * (width - used), rest))
         return Strip(segments, max(used, width))

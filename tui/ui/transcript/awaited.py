@@ -58,6 +58,8 @@ class Awaited:
         self._retry: RetryLine | None = None
         self.still = False
         """Nothing moves: no spinner and no clock."""
+        self.key_for_now: Callable[[], str] = lambda: "n"
+        """Names the key that skips the wait."""
 
     @property
     def is_shown(self) -> bool:
@@ -89,7 +91,8 @@ class Awaited:
     def retry(self, retry: RetryScheduled, *, from_now: bool) -> None:
         """A retry is awaited; ``from_now`` is False if it is unknown when the wait began."""
         self.end()
-        self._retry = RetryLine(retry, self._now() if from_now else None, still=self.still)
+        began = self._now() if from_now else None
+        self._retry = RetryLine(retry, began, self.key_for_now, still=self.still)
         self._transcript.column.append(self._retry.section)
 
     def agree(self) -> None:
@@ -105,6 +108,12 @@ class Awaited:
             if line is not None:
                 line.tick(self._now())
                 self._transcript.column.changed(line.section)
+
+    def show_keys(self) -> None:
+        """The draft changed, and with it perhaps the key that skips the wait."""
+        if self._retry is not None and self._retry.shows_other_key(self._now()):
+            self._transcript.column.changed(self._retry.section)
+            self._transcript.settle()
 
     def forget(self) -> None:
         """The sections were replaced."""
@@ -175,9 +184,11 @@ def _loading_words(loading: ModelLoading) -> str:
 class RetryLine:
     """Why the request failed, in the provider's words, and when it is sent again; the keys can be clicked."""
 
-    def __init__(self, retry: RetryScheduled, now: float | None, *, still: bool) -> None:
-        """``now`` is None where it is unknown when the wait began."""
+    def __init__(self, retry: RetryScheduled, now: float | None, key: Callable[[], str], *, still: bool) -> None:
+        """``now`` is None where it is unknown when the wait began; ``key`` names the key that skips the wait."""
         self._retry = retry
+        self._key = key
+        self._shown_key = ""
         self._at = now + retry.wait_s if now is not None and not still else None
         self._agreed = not retry.needs_consent
         self._block = Caption()
@@ -190,6 +201,13 @@ class RetryLine:
         self._agreed = True
         self.tick(now)
 
+    def shows_other_key(self, now: float) -> bool:
+        """Name the key again; False if it is the same."""
+        if self._key() == self._shown_key:
+            return False
+        self.tick(now)
+        return True
+
     def tick(self, now: float) -> None:
         """Advance the clock."""
         retry = self._retry
@@ -201,7 +219,8 @@ class RetryLine:
         line: Line = [Run(f"⚠ {failure_words(retry.provider, retry.error)}", "warning")]
         for part in parts:
             line.append(Run(f" · {part}", "muted"))
-        for key, word, href in (("n", "now", NOW), ("esc", "stop", STOP)):
+        self._shown_key = self._key()
+        for key, word, href in ((self._shown_key, "now", NOW), ("esc", "stop", STOP)):
             line.extend((Run(" · ", "muted"), Run(f"{key}\u00a0{word}", "text", href=href)))
         self._block.show(*line)
         self.section.touch()
@@ -220,6 +239,24 @@ _FAILURES = {
     ErrorKind.CONFLICT: "Conflict at {}",
 }
 """Failures that providers report in words of their own. Messages about the others are ours."""
+
+
+_EXPLAINED = frozenset(
+    {
+        *_FAILURES,
+        *(ErrorKind.AUTH, ErrorKind.PERMISSION, ErrorKind.BILLING, ErrorKind.TIMEOUT, ErrorKind.INVALID_REQUEST),
+        *(ErrorKind.CONTEXT_OVERFLOW, ErrorKind.TOO_LARGE, ErrorKind.CONTENT_FILTER),
+    }
+)
+"""Failures whose advice begins with what happened, in a plain sentence."""
+
+
+def sentences_of(error: PonderError) -> tuple[str, str]:
+    """What is said of a failure first, and below it: a provider's own words come after a plain sentence."""
+    is_reply = isinstance(error, ProviderError) and error.status is not None and error.kind in _EXPLAINED
+    if not is_reply or not error.advice:
+        return error.message, error.advice
+    return error.advice, f"The provider says: {error.message}"
 
 
 def failure_words(provider: str, error: PonderError) -> str:

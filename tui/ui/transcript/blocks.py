@@ -201,6 +201,14 @@ class Prompt(Renderable):
         return self._text
 
 
+def with_names(text: str, role: str) -> Line:
+    """A sentence of ours, with the names of commands and settings in a colour instead of backticks."""
+    parts = printable(text).split("`")
+    if len(parts) % 2 == 0:  # not pairs: the backticks are somebody else's
+        return [Run(printable(text), role)]
+    return [Run(part, "accent" if number % 2 else role) for number, part in enumerate(parts) if part]
+
+
 class Caption(Renderable):
     """Fixed lines: model, cost, or a notice."""
 

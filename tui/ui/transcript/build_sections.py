@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from tui.domain.blocks import (
@@ -19,6 +19,7 @@ from tui.domain.blocks import (
 )
 from tui.domain.citations import SourceNumbers, with_markers
 from tui.domain.compression import CompressionView
+from tui.domain.diffs import is_diff
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count, duration, file_size, noun, tokens
 from tui.domain.messages import Message, Role, Turn
@@ -28,9 +29,9 @@ from tui.domain.web_search import WebSearch
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.pictures.picture import Picture, PromptPicture
-from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable
+from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, with_names
 from tui.ui.transcript.plain_fallback import PlainText
-from tui.ui.transcript.section import Presence, Section, Speaker
+from tui.ui.transcript.section import Section, SectionVisibility, Speaker
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall, ToolState
 from tui.ui.transcript.turn_steps import Step, is_discarded, steps_of
@@ -42,9 +43,13 @@ if TYPE_CHECKING:
 
 SUMMARY = "summary:"
 """The key prefix of a summary's section; there is at most one."""
+FAILED = "failed:"
+"""The key prefix of the line below a prompt whose request failed."""
+COMPRESSED_HERE = "compressed:"
+"""The key of the line where the last compression ran."""
 
 
-class Folded(Renderable):
+class FoldedText(Renderable):
     """One line that unfolds to text."""
 
     def __init__(self, head: str, text: str) -> None:
@@ -78,7 +83,11 @@ class Folded(Renderable):
         room = width - width_of(head) - 3
         if self._open or room < 12:
             return [Run(head, "muted", Look.BOLD)]
-        return [Run(head, "muted", Look.BOLD), Run("   " + line_within(self._text.strip()[:400], room), "muted")]
+        return [Run(head, "muted", Look.BOLD), Run("   " + line_within(self._beside(), room), "muted")]
+
+    def _beside(self) -> str:
+        """What stands right of the head while it is closed."""
+        return self._text.strip()[:400]
 
     def line(self, number: int) -> Line:
         return self._lines[number]
@@ -96,7 +105,7 @@ class Folded(Renderable):
         self._open = not self._open
 
 
-class Summary(Folded):
+class Summary(FoldedText):
     """Text sent instead of the turns of these sections, which are hidden, or dimmed below it when it is open."""
 
     def __init__(self, view: CompressionView, behind: Sequence[Section], changed: Callable[[Section], None]) -> None:
@@ -112,8 +121,24 @@ class Summary(Folded):
 
     def _show_or_hide_turns(self) -> None:
         for section in self._behind:
-            section.set_presence(Presence.DIMMED if self.is_open else Presence.HIDDEN)
+            section.set_presence(SectionVisibility.DIMMED if self.is_open else SectionVisibility.HIDDEN)
             self._changed(section)
+
+
+class CompressedHere(FoldedText):
+    """The line at the end of the conversation as it was when it was compressed; it unfolds to the summary as well."""
+
+    def __init__(self, view: CompressionView) -> None:
+        turns = f"{count(len(view.compressed_turns), 'turn')} compressed"
+        sizes = "" if view.before is None or view.after is None else f": {tokens(view.before)} → {tokens(view.after)}"
+        super().__init__(turns + sizes, view.summary)
+
+    def _beside(self) -> str:
+        return "/context shows it · /uncompress undoes it"
+
+    def text(self) -> str:
+        """Nothing: find and copies have the summary where it is sent."""
+        return ""
 
 
 def _summary_head(view: CompressionView) -> str:
@@ -126,22 +151,40 @@ def _summary_head(view: CompressionView) -> str:
 
 
 def folded_into(
-    view: CompressionView | None, keys: frozenset[str], sections: Sequence[Section], changed: Callable[[Section], None]
+    view: CompressionView | None,
+    turns: Sequence[Turn],
+    sections: Sequence[Section],
+    changed: Callable[[Section], None],
 ) -> list[Section]:
-    """All sections, with those from the first to the last of these keys behind a summary; without one, show all."""
-    shown = [section for section in sections if section.key != SUMMARY]
+    """All sections, with those of the compressed turns behind a summary; without one, show all.
+
+    A line says where the compression ran, unless the summary itself is there.
+    """
+    shown = [section for section in sections if section.key not in (SUMMARY, COMPRESSED_HERE)]
     for section in shown:
-        if section.presence is not Presence.SHOWN:
-            section.set_presence(Presence.SHOWN)
+        if section.presence is not SectionVisibility.SHOWN:
+            section.set_presence(SectionVisibility.SHOWN)
             changed(section)
-    indexes = [index for index, section in enumerate(shown) if section.key in keys]
+    indexes = [] if view is None else _indexes_of(view.compressed_turns, turns, shown)
     if view is None or not indexes:
         return shown
+    finished = _indexes_of(view.finished or frozenset(), turns, shown)
+    after = shown[indexes[-1] + 1 :]
+    if finished and finished[-1] > indexes[-1]:
+        here = Section(COMPRESSED_HERE, Speaker.NOTICE)
+        here.add(CompressedHere(view))
+        after.insert(finished[-1] - indexes[-1], here)
     # Sections between them, such as a notice, belong to them.
     behind = shown[indexes[0] : indexes[-1] + 1]
     standing = Section(SUMMARY, Speaker.NOTICE)
     standing.add(Summary(view, behind, changed))
-    return [*shown[: indexes[0]], standing, *shown[indexes[0] :]]
+    return [*shown[: indexes[0]], standing, *behind, *after]
+
+
+def _indexes_of(ids: Set[str], turns: Sequence[Turn], sections: Sequence[Section]) -> list[int]:
+    """Where the messages of these turns are."""
+    keys = {message.id for turn in turns if turn.id in ids for message in turn.messages}
+    return [index for index, section in enumerate(sections) if section.key.removeprefix(FAILED) in keys]
 
 
 LOG = logging.getLogger(__name__)
@@ -154,7 +197,7 @@ NO_RESULT = "No result: the program ended before the call finished."
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class DisplayOptions:
     """How thinking and pictures are shown."""
 
     thinking: bool = True
@@ -165,14 +208,14 @@ class Showing:
     """Nothing moves: no spinner and no clock."""
 
 
-def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
+def sections_of(turns: Sequence[Turn], options: DisplayOptions) -> Iterator[Section]:
     """Sections for turns in order; their blocks are built when first looked at."""
     for turn in turns:
         results = results_in(turn.messages)
         if not turn.open:
             results = {**_missing_results(turn.messages), **results}
         for message, step in steps_of(turn):
-            section = section_of(message, results, showing, step)
+            section = section_of(message, results, options, step)
             if section is not None:
                 yield section
             if message.role is Role.USER and message.interrupted:
@@ -181,8 +224,8 @@ def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
 
 def failure_of(message: Message) -> Section:
     """The line below a prompt whose request failed without an answer."""
-    section = Section(f"failed:{message.id}", Speaker.NOTICE)
-    section.add(Caption(Run(f"✗ {one_line(message.interrupted or '', LONGEST_ARGUMENT)}", "error")))
+    section = Section(f"{FAILED}{message.id}", Speaker.NOTICE)
+    section.add(Caption(*with_names(f"✗ {one_line(message.interrupted or '', LONGEST_ARGUMENT)}", "error")))
     section.add(Caption(Run("↳ This prompt is not sent with later ones.", "muted")))
     return section
 
@@ -210,22 +253,22 @@ def _missing_results(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
     }
 
 
-def section_of(message: Message, results: Results, showing: Showing, step: Step) -> Section | None:
+def section_of(message: Message, results: Results, options: DisplayOptions, step: Step) -> Section | None:
     """The section of a message; tool results are shown with their calls and have no section."""
     if message.role is Role.TOOL:
         return None
     guess = sum(_length_of(block) for block in message.blocks)
     if message.role is Role.USER:
         return Section(
-            message.id, Speaker.USER, lambda: _built_or_plain(message, lambda: prompt_blocks(message, showing)), guess
+            message.id, Speaker.USER, lambda: _built_or_plain(message, lambda: prompt_blocks(message, options)), guess
         )
 
     def build() -> list[Renderable]:
         if is_discarded(message):
             return superseded_blocks(message, step)
         if message.superseded:
-            return ended_blocks(message, showing, step)
-        return answer_blocks(message, results, showing, step)
+            return ended_blocks(message, options, step)
+        return answer_blocks(message, results, options, step)
 
     guess = 0 if message.superseded else guess
     section = Section(message.id, Speaker.MODEL, lambda: _built_or_plain(message, build), guess)
@@ -261,12 +304,12 @@ def _text_of(block: Block) -> str:
 ENDED_WORD = "ended early, not sent"
 
 
-def ended_blocks(message: Message, showing: Showing, step: Step) -> list[Renderable]:
+def ended_blocks(message: Message, options: DisplayOptions, step: Step) -> list[Renderable]:
     """Thinking that the user ended to get the answer."""
     renderables: list[Renderable] = []
     for block in message.blocks:
-        if isinstance(block, ThinkingBlock) and showing.thinking:
-            made = thinking_block(block, showing)
+        if isinstance(block, ThinkingBlock) and options.thinking:
+            made = thinking_block(block, options)
             made.word = f"{made.word} · {ENDED_WORD}" if made.word else ENDED_WORD
             renderables.append(made)
     if not renderables:
@@ -278,7 +321,7 @@ def ended_blocks(message: Message, showing: Showing, step: Step) -> list[Rendera
 def superseded_blocks(message: Message, step: Step) -> list[Renderable]:
     """A failed attempt that was repeated: one line that unfolds to its text."""
     why = one_line(message.interrupted or "repeated", 80)
-    folded = Folded(f"Discarded attempt: {why}", message_text(message))
+    folded = FoldedText(f"Discarded attempt: {why}", message_text(message))
     folded.on_rail = step.after_calls
     return [folded]
 
@@ -287,10 +330,10 @@ def _length_of(block: Block) -> int:
     return len(block.text) if isinstance(block, TextBlock) else 0
 
 
-def prompt_blocks(message: Message, showing: Showing) -> list[Renderable]:
+def prompt_blocks(message: Message, options: DisplayOptions) -> list[Renderable]:
     """The user's prompt and its pictures."""
     text = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
-    pictures = [PromptPicture(block, showing.pictures) for block in message.blocks if isinstance(block, ImageBlock)]
+    pictures = [PromptPicture(block, options.pictures) for block in message.blocks if isinstance(block, ImageBlock)]
     documents = [document(block) for block in message.blocks if isinstance(block, DocumentBlock)]
     return [Prompt(text), *documents, *pictures]
 
@@ -302,7 +345,7 @@ def document(block: DocumentBlock) -> Caption:
     return Caption(Run(f"  ▤ {one_line(block.name, 60)}{pages} · {file_size(length)}", "muted"))
 
 
-def answer_blocks(message: Message, results: Results, showing: Showing, step: Step) -> list[Renderable]:
+def answer_blocks(message: Message, results: Results, options: DisplayOptions, step: Step) -> list[Renderable]:
     """The blocks of the model's message, with the head of its turn if it is the first, and the bill if the last."""
     renderables: list[Renderable] = []
     numbers = SourceNumbers()
@@ -311,7 +354,7 @@ def answer_blocks(message: Message, results: Results, showing: Showing, step: St
         if isinstance(block, OpaqueBlock) and block.search is not None:
             made: Renderable | None = searches.shown(block.search)
         else:
-            made = answer_block(block, results, showing)
+            made = answer_block(block, results, options)
         if made is not None:
             renderables.append(made)
     if numbers.sources:
@@ -339,26 +382,26 @@ class Searches:
         return None
 
 
-def answer_block(block: Block, results: Results, showing: Showing) -> Renderable | None:
+def answer_block(block: Block, results: Results, options: DisplayOptions) -> Renderable | None:
     """One block of an answer; None for blocks that are not shown."""
     match block:
         case TextBlock(text=text):
             return Answer(text, closed=True) if text and not text.isspace() else None
         case ThinkingBlock():
-            return thinking_block(block, showing) if showing.thinking else None
+            return thinking_block(block, options) if options.thinking else None
         case ToolCallBlock():
-            return tool_call(block, results.get(block.call_id), showing)
+            return tool_call(block, results.get(block.call_id), options)
         case ImageBlock():
-            return Picture(block, showing.pictures)
+            return Picture(block, options.pictures)
         case OpaqueBlock(label=label):
             return Caption(Run(f"◇ {one_line(label, 60)}", "muted"), space=0)
         case ToolResultBlock() | DocumentBlock():
             return None
 
 
-def thinking_block(block: ThinkingBlock, showing: Showing) -> Thinking:
+def thinking_block(block: ThinkingBlock, options: DisplayOptions) -> Thinking:
     """A finished thinking block."""
-    made = Thinking(block.text, folded=showing.fold)
+    made = Thinking(block.text, folded=options.fold)
     made.seconds = block.seconds
     made.word = block.nature
     made.narrates = block.form is ThinkingForm.NARRATION
@@ -373,12 +416,12 @@ def count_tokens(renderable: Thinking, reported: int | None) -> None:
         renderable.tokens = renderable.size // CHARACTERS_PER_TOKEN
 
 
-def tool_call(block: ToolCallBlock, result: ToolResultBlock | None, showing: Showing) -> ToolCall:
+def tool_call(block: ToolCallBlock, result: ToolResultBlock | None, options: DisplayOptions) -> ToolCall:
     """A call with its result, if it has one."""
     renderable = ToolCall(block.name)
     fill_arguments(renderable, block.arguments)
     if result is not None:
-        fill_result(renderable, result, showing)
+        fill_result(renderable, result, options)
     elif block.partial:
         renderable.state = ToolState.FAILED
     return renderable
@@ -414,11 +457,11 @@ def fill_arguments(renderable: ToolCall, arguments: str) -> None:
         renderable.detail = [("", arguments)]
 
 
-def fill_result(renderable: ToolCall, result: ToolResultBlock, showing: Showing) -> None:
+def fill_result(renderable: ToolCall, result: ToolResultBlock, options: DisplayOptions) -> None:
     """Show the result of a call."""
     for picture in renderable.pictures:
         picture.drop_layout()
-    renderable.pictures = [Picture(part, showing.pictures) for part in result.content if isinstance(part, ImageBlock)]
+    renderable.pictures = [Picture(part, options.pictures) for part in result.content if isinstance(part, ImageBlock)]
     renderable.state = ToolState.DENIED if result.denied else ToolState.FAILED if result.failed else ToolState.DONE
     renderable.seconds = result.seconds
     renderable.note = result.note
@@ -427,5 +470,5 @@ def fill_result(renderable: ToolCall, result: ToolResultBlock, showing: Showing)
         renderable.detail = [("diff", result.diff)]
         return
     text = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
-    language = "diff" if text.startswith(("--- ", "diff ", "@@ ")) or "\n@@ " in text[:400] else ""
+    language = "diff" if is_diff(text) else ""
     renderable.detail = [*renderable.detail[:1], (language, text)]

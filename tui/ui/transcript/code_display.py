@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.section import Section
-from tui.ui.transcript.transcript import Transcript
+from tui.ui.transcript.transcript import Transcript, nothing_new
 
 
 def next_first_column(column: int | None, by: int) -> int | None:
@@ -64,10 +64,11 @@ def _change_rows(transcript: Transcript, section: Section, change: Callable[[Ren
         change(block)
     section.forget_strips()
     transcript.screen.clear_selection()  # its columns now have other characters
-    column.changed(section)
-    column.settle()
-    if found is not None and position is not None and not column.following:
-        top = column.sections[found[0]]
-        column.scroll_to(column.line_of(found[0], 0) - top.start_of(0) + top.line_at(position))
-    transcript.settle()
+    with nothing_new(transcript):
+        column.changed(section)
+        column.settle()
+        if found is not None and position is not None and not column.following:
+            top = column.sections[found[0]]
+            column.scroll_to(column.line_of(found[0], 0) - top.start_of(0) + top.line_at(position))
+        transcript.settle()
     transcript.refresh()

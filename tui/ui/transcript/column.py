@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tui.ui.markdown.lazy_lines import HeightIndex
-from tui.ui.transcript.section import Presence, Section
+from tui.ui.transcript.section import Section, SectionVisibility
 
 KEPT = 120
 """Sections that keep their layout; beyond this the farthest drop it until they are visible again."""
@@ -254,7 +254,7 @@ class Column:
             index, _ = self._heights.find(max(0, self.top - count))
             while index < len(self.sections) and (start := self._heights.start_of(index)) < self.top:
                 section = self.sections[index]
-                if section.presence is not Presence.HIDDEN:
+                if section.presence is not SectionVisibility.HIDDEN:
                     height = self._heights.height_of(index)
                     if index not in self._measured:
                         self._corrected += self._measure(index)
@@ -290,7 +290,7 @@ class Column:
             if left <= 0:
                 break
             section = self.sections[index]
-            if section.presence is Presence.HIDDEN:
+            if section.presence is SectionVisibility.HIDDEN:
                 continue
             if index not in self._measured:
                 self._corrected += self._measure(index)
@@ -306,7 +306,7 @@ class Column:
             if start >= self.top + self.height:
                 break
             section = self.sections[index]
-            if section.presence is Presence.HIDDEN:
+            if section.presence is SectionVisibility.HIDDEN:
                 # ``find`` skips hidden sections, except at the end, where it may return an earlier one.
                 index = max(index + 1, self._heights.find(start)[0])
                 continue

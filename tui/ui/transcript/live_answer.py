@@ -31,7 +31,7 @@ from tui.ui.markdown.runs import Run
 from tui.ui.pictures.picture import Picture
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable
 from tui.ui.transcript.build_sections import (
-    Showing,
+    DisplayOptions,
     count_tokens,
     fill_arguments,
 )
@@ -62,13 +62,13 @@ def is_blank(text: str) -> bool:
 class LiveAnswer:
     """One attempt at an answer."""
 
-    def __init__(self, section: Section, now: Clock, showing: Showing, step: Step) -> None:
+    def __init__(self, section: Section, now: Clock, options: DisplayOptions, step: Step) -> None:
         self.section = section
         section.add(Caption(*step.head))
         self._step = step
         self.calls: dict[str, ToolCall] = {}
         self._now = now
-        self._showing = showing
+        self._display_options = options
         self._time = ThinkingTimer(now())
         self._blocks: dict[int, Renderable] = {}
         self._arguments: dict[int, list[str]] = {}
@@ -110,6 +110,17 @@ class LiveAnswer:
                 self._thinking(index).append("\n\n")
             case _:
                 self._structure(event)
+
+    def written(self) -> tuple[TextBlock | ThinkingBlock, ...]:
+        """The text and the thinking so far."""
+        drawn = dict.fromkeys(self._blocks.values())
+        return tuple(
+            ThinkingBlock(text=block.text(), form=ThinkingForm.FULL)
+            if isinstance(block, Thinking)
+            else TextBlock(text=block.text())
+            for block in drawn
+            if isinstance(block, Answer | Thinking)
+        )
 
     def tick(self) -> bool:
         """Advance the clocks; returns whether any runs."""
@@ -210,7 +221,7 @@ class LiveAnswer:
             case BlockNamed(index, name, call_id):
                 self._named(index, name, call_id)
             case ImageData(_, data, url):
-                self._add(Picture(ImageBlock(media_type="", data=data, url=url), self._showing.pictures))
+                self._add(Picture(ImageBlock(media_type="", data=data, url=url), self._display_options.pictures))
             case BlockFinished(index):
                 self._finished(index)
             case _:
@@ -310,9 +321,9 @@ class LiveAnswer:
         block = self._blocks.get(index)
         if not isinstance(block, Thinking):
             self._fold_thinking()
-            block = self._blocks[index] = Thinking(live=True, folded=self._showing.fold)
+            block = self._blocks[index] = Thinking(live=True, folded=self._display_options.fold)
             self._running, self._index = block, index
-            if self._showing.thinking:
+            if self._display_options.thinking:
                 self._add(block)
         return block
 

@@ -29,31 +29,34 @@ def row_for_screen(strip: Strip, absolute: int, width: int, theme_styles: ThemeS
 
 
 def with_selection(strip: Strip, selection: Selection, absolute: int, style: Style) -> Strip:
-    """A row with its selected part highlighted."""
+    """A row with its selected part in this style."""
     span = selection.get_span(absolute)
     if span is None:
         return strip
     start, end = span
     end = strip.cell_length if end == -1 else end
     before, chosen, after = strip.divide([start, max(start, end), strip.cell_length])
-    marked = Segment.apply_style(chosen, post_style=Style(color=style.color, bgcolor=style.bgcolor))
-    return Strip.join([before, Strip(marked, chosen.cell_length), after])
+    return Strip.join([before, Strip(Segment.apply_style(chosen, post_style=style), chosen.cell_length), after])
 
 
-def with_highlights(strip: Strip, terms: SearchTerms, theme_styles: ThemeStyles) -> Strip:
-    """A row with every occurrence highlighted, also without colours."""
+def with_highlights(strip: Strip, terms: SearchTerms) -> Strip:
+    """A row with every occurrence underlined, also without colours; only the current one is filled."""
     text = "".join(segment.text for segment in strip)
     spans = terms.spans(text)
     if not spans:
         return strip
     cuts = [width_of(text[:at]) for span in spans for at in span]
-    style = theme_styles.style("accent", Look.BOLD | Look.UNDERLINE, "")
-    marked = Style(color=style.color, bold=True, underline=True)
     parts = strip.divide([*cuts, strip.cell_length])
     return Strip.join(
-        Strip(Segment.apply_style(part, post_style=marked), part.cell_length) if number % 2 else part
+        Strip(Segment.apply_style(part, post_style=Style(underline=True)), part.cell_length) if number % 2 else part
         for number, part in enumerate(parts)
     )
+
+
+def current_match(theme_styles: ThemeStyles) -> Style:
+    """The style of the match that find stands on: filled with the accent, without colours reversed."""
+    accent = theme_styles.style("accent", Look.BOLD, "")
+    return Style(color=accent.color, bgcolor=accent.bgcolor, bold=True, underline=False, reverse=True)
 
 
 class RowPainter:
@@ -111,10 +114,10 @@ class RowPainter:
         if isinstance(strip, PictureStrip):
             selection = None
         elif self.highlighted:
-            strip = with_highlights(strip, self.highlighted, self._theme_styles)
+            strip = with_highlights(strip, self.highlighted)
         # Rows with a selection or marks are not kept: they change with every mouse move or key.
         if selection is not None:
-            strip = with_selection(strip, selection, absolute, selection_style())
+            strip = with_selection(strip, selection, absolute, self._selected(selection_style))
             return row_for_screen(strip, absolute, width, self._theme_styles)
         if self.highlighted and not isinstance(strip, PictureStrip):
             return row_for_screen(strip, absolute, width, self._theme_styles)
@@ -125,6 +128,13 @@ class RowPainter:
                 self._painted.clear()
             kept = self._painted[absolute] = (strip, width, row_for_screen(strip, absolute, width, self._theme_styles))
         return kept[2]
+
+    def _selected(self, selection_style: Callable[[], Style]) -> Style:
+        """How the selection is drawn: while something is searched for, it is the current match."""
+        if self.highlighted:
+            return current_match(self._theme_styles)
+        style = selection_style()
+        return Style(color=style.color, bgcolor=style.bgcolor)
 
     def _source(self, y: int, cursor: tuple[int, int] | None) -> Strip | None:
         """A row as its section draws it, the same object while unchanged; None below the end."""

@@ -13,12 +13,12 @@ from tui.domain.search_terms import SearchTerms
 from tui.engine.state import SessionView
 from tui.ui.markdown.occurrences import Occurrence, is_in_markdown
 from tui.ui.transcript.blocks import Fold, Renderable
-from tui.ui.transcript.build_sections import SUMMARY, Folded
+from tui.ui.transcript.build_sections import SUMMARY, FoldedText
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.section import Presence, Section
+from tui.ui.transcript.section import Section, SectionVisibility
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall
-from tui.ui.transcript.transcript import Transcript
+from tui.ui.transcript.transcript import Transcript, nothing_new
 
 MOST = 2_000
 """Most hits listed; nobody steps through more."""
@@ -106,9 +106,19 @@ def bring_into_view(
     transcript: Transcript, place: int, number: int, find: Callable[[Renderable, int], Occurrence]
 ) -> tuple[int, Occurrence]:
     """Unfold a block, scroll to what ``find`` finds in it, and put the cursor there; returns its line."""
+    with nothing_new(transcript):
+        line, found = _move_to(transcript, place, number, find)
+        transcript.settle()
+    transcript.refresh()
+    return line, found
+
+
+def _move_to(
+    transcript: Transcript, place: int, number: int, find: Callable[[Renderable, int], Occurrence]
+) -> tuple[int, Occurrence]:
     column = transcript.column
     section = column.sections[place]
-    if section.presence is Presence.HIDDEN:
+    if section.presence is SectionVisibility.HIDDEN:
         _uncover(column)
     block = section.blocks[number]
     _open(block)
@@ -126,8 +136,6 @@ def bring_into_view(
         if column.top <= line < column.top + column.height - 1:
             break
         column.scroll_to(max(0, line - column.height // 2))
-    transcript.settle()
-    transcript.refresh()
     return line, found
 
 
@@ -143,5 +151,5 @@ def _uncover(column: Column) -> None:
 def _open(block: Renderable) -> None:
     if isinstance(block, Thinking) and block.shown is not Fold.FULL:
         block.show(Fold.FULL)
-    elif isinstance(block, ToolCall | Folded) and not block.is_open:
+    elif isinstance(block, ToolCall | FoldedText) and not block.is_open:
         block.fold()

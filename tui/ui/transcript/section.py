@@ -11,7 +11,7 @@ from typing import TypeVar
 from textual.strip import Strip
 
 from tui.ui.markdown.lazy_lines import LinePosition
-from tui.ui.markdown.runs import Line, Run, line_width
+from tui.ui.markdown.runs import Line, Look, Run, line_width
 from tui.ui.pictures.rows import PictureLine, picture_strip
 from tui.ui.theme.theme_styles import ThemeStyles, surface_from
 from tui.ui.transcript.blocks import Renderable
@@ -43,7 +43,7 @@ NO_STRIPS: dict[int, tuple[Line, bool, Strip]] = {}
 """Shared by sections that were never drawn; it is replaced, never filled."""
 
 
-class Presence(Enum):
+class SectionVisibility(Enum):
     """How much of a section is shown: turns folded into a summary are hidden or dimmed."""
 
     SHOWN = "shown"
@@ -146,7 +146,7 @@ class Section:
         self._dirty = True
         self.strips: dict[int, tuple[Line, bool, Strip]] = NO_STRIPS
         """Styled lines, each with what it was made from."""
-        self.presence = Presence.SHOWN
+        self.presence = SectionVisibility.SHOWN
         self.is_continued = False
         """Whether the next section continues the tool run: without an empty line below."""
         self.mark: Line = NO_MARK
@@ -178,7 +178,7 @@ class Section:
         """Columns left of the text of a block."""
         return MARGIN + (RAIL_WIDTH if self.blocks[index].on_rail else 0)
 
-    def set_presence(self, presence: Presence) -> None:
+    def set_presence(self, presence: SectionVisibility) -> None:
         """Hide, dim or show the section."""
         self.presence = presence
         if self.strips:
@@ -220,7 +220,7 @@ class Section:
 
     def estimate(self, width: int) -> int:
         """A cheap guess at the height before the section is first seen."""
-        if self.presence is Presence.HIDDEN:
+        if self.presence is SectionVisibility.HIDDEN:
             return 0
         if self._build is not None:
             return self._guess // text_width(width) + 5 if self._guess is not None else 3
@@ -231,7 +231,7 @@ class Section:
 
     def height(self, width: int) -> int:
         """Lines at this width, with the blank line below unless the next section continues this one."""
-        if self.presence is Presence.HIDDEN:
+        if self.presence is SectionVisibility.HIDDEN:
             return 0
         if width != self._width or self._dirty:
             if width != self._width:
@@ -342,7 +342,7 @@ class Section:
 
     def strip(self, number: int, theme_styles: ThemeStyles, *, cursor: int | None, dim: bool = False) -> Strip:
         """A styled line over the whole width; ``dim`` draws it as in a dimmed section."""
-        dim = dim or self.presence is Presence.DIMMED
+        dim = dim or self.presence is SectionVisibility.DIMMED
         line, background, block = self.line(number)
         kept = self.strips.get(number)
         # While text streams, finished lines stay the same objects, so that only new ones are drawn.
@@ -362,7 +362,7 @@ class Section:
         else:
             seen = with_mark(line, self.mark, text_width(width)) if self.mark and number == self._starts[0] else line
             if dim:
-                seen, background = [run._replace(role="muted") for run in seen], ""
+                seen, background = [run._replace(role="muted", look=run.look & ~Look.CHANGED) for run in seen], ""
             has_surface = background or surface_from(seen) is not None
             tinted = min(width, MARGIN + text_width(width) + 1) if has_surface else 0
             strip = theme_styles.strip(seen, background, tinted, left=left)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.section import Presence, Section, Speaker
+from tui.ui.transcript.section import Section, SectionVisibility, Speaker
 
 if TYPE_CHECKING:
     from tui.commands.registry import Jump
@@ -18,7 +18,7 @@ Cursor = tuple[int, int]
 
 def stops_of(section: Section) -> list[int]:
     """The blocks of a section that the cursor stops at."""
-    if section.presence is Presence.HIDDEN:
+    if section.presence is SectionVisibility.HIDDEN:
         return []
     return [index for index, block in enumerate(section.blocks) if block.is_stop]
 
@@ -89,7 +89,7 @@ def jump(transcript: Transcript, jump: Jump) -> None:
 
 def _is_visible(column: Column, index: int, block: int) -> bool:
     section = column.sections[index]
-    if block >= len(section.blocks) or section.presence is Presence.HIDDEN:
+    if block >= len(section.blocks) or section.presence is SectionVisibility.HIDDEN:
         return False
     start = column.line_of(index, block)
     return start < column.top + column.height and start + section.rows_of(block) > column.top

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.domain.cost import money
-from tui.domain.format_numbers import count, duration, tokens
+from tui.domain.format_numbers import count, duration, rate, tokens
 from tui.domain.search_terms import SearchTerms
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.lazy_lines import LinePosition
@@ -18,8 +18,42 @@ if TYPE_CHECKING:
 
 PACE_S = 0.5
 """Least time between two notes of how far thinking has come."""
+LEAST_TIME_S = 1.0
+"""Seconds of thinking before its speed is shown."""
 PEEK_ROWS = 10
 """Rows of thinking shown while it is live or peeked at."""
+
+
+class ThinkingPace:
+    """How far thinking had come when, while it was live."""
+
+    def __init__(self) -> None:
+        self._notes: list[tuple[int, float]] = []
+        """Characters and seconds."""
+
+    def note(self, size: int, seconds: float) -> None:
+        """Note how far it has come."""
+        if not self._notes or seconds - self._notes[-1][1] >= PACE_S:
+            self._notes.append((size, seconds))
+
+    def seconds_at(self, share: float, size: int, seconds: float | None) -> float | None:
+        """When this share of the whole was there; None if unknown."""
+        if not self._notes or seconds is None:
+            return None
+        before = (0, 0.0)
+        for after in [*self._notes, (size, seconds)]:
+            if after[0] >= share * size:
+                way = (share * size - before[0]) / max(1, after[0] - before[0])
+                return before[1] + way * (after[1] - before[1])
+            before = after
+        return seconds
+
+    def share_a_second(self, size: int, seconds: float | None) -> float | None:
+        """The share of it that came in a second, from its first words on; None before that can be said."""
+        if not self._notes or seconds is None or not size:
+            return None
+        before, began = self._notes[0]
+        return (1 - before / size) / (seconds - began) if seconds - began >= LEAST_TIME_S else None
 
 
 class Thinking(Renderable):
@@ -39,8 +73,7 @@ class Thinking(Renderable):
         self._width = 0
         self.live = live
         self.seconds: float | None = None
-        self._pace: list[tuple[int, float]] = []
-        """Characters and seconds, while it was live."""
+        self._pace = ThinkingPace()
         self.tokens: int | None = None
         self.tokens_estimated = True
         self.cost: float | None = None
@@ -180,22 +213,11 @@ class Thinking(Renderable):
 
     def note_pace(self) -> None:
         """Note how far it has come, so that each part of it has a duration."""
-        seconds = self.seconds or 0.0
-        if not self._pace or seconds - self._pace[-1][1] >= PACE_S:
-            self._pace.append((self.size, seconds))
+        self._pace.note(self.size, self.seconds or 0.0)
 
     def seconds_at(self, share: float) -> float | None:
         """When the thinking had come this far; None if that is not known, as of a session opened again."""
-        if not self._pace or self.seconds is None:
-            return None
-        size = share * self.size
-        before = (0, 0.0)
-        for after in [*self._pace, (self.size, self.seconds)]:
-            if after[0] >= size:
-                way = (size - before[0]) / max(1, after[0] - before[0])
-                return before[1] + way * (after[1] - before[1])
-            before = after
-        return self.seconds
+        return self._pace.seconds_at(share, self.size, self.seconds)
 
     @property
     def _is_whole(self) -> bool:
@@ -213,6 +235,9 @@ class Thinking(Renderable):
         facts = [duration(self.seconds)] if self.seconds is not None else []
         if self.tokens is not None:
             facts.append(f"{'≈' if self.tokens_estimated else ''}{tokens(self.tokens)} tok")
+        share = self._pace.share_a_second(self.size, self.seconds) if self.live else None
+        if share is not None and self.tokens is not None:
+            facts.append(rate(share * self.tokens))
         if self.cost is not None:
             facts.append(money(self.cost))
         if self.word:

@@ -105,9 +105,11 @@ class ToolCall(Renderable):
         """The detail's layout, created again only if the detail changed."""
         if self._shown is None or self._shown[0] != self.detail:
             from tui.ui.markdown.document import Document
+            from tui.ui.markdown.highlight import language_of_file
 
-            label = "\n".join(fenced(text, language) for language, text in self.detail)
-            self._shown = (list(self.detail), Document(label, closed=True, bare=True))
+            within = f" {language_of_file(self.main_argument)}" if self.has_diff else ""
+            source = "\n".join(fenced(text, f"{language}{within}".rstrip()) for language, text in self.detail)
+            self._shown = (list(self.detail), Document(source, closed=True, bare=True))
         self._shown[1].sideways = self.sideways
         return self._shown[1]
 
@@ -187,7 +189,7 @@ class ToolCall(Renderable):
         line: Line = [Run(what, "tool-failed" if self.state is ToolState.FAILED else "muted")] if what else []
         if self.has_diff and not self.state.word:
             added, _, removed = self.note.partition(" ")
-            line = [Run(f"{added} ", "diff-added"), Run(removed, "diff-removed")]
+            line = [Run(added, "diff-added"), Run(f" {removed}" if removed else "", "diff-removed")]
         if self.seconds is not None and self.state is not ToolState.DENIED:
             line.append(Run(f"{' · ' if line else ''}{duration(self.seconds)}", "muted"))
         by = Run(f"{' · ' if line else ''}{self.run_by}", "muted") if self.run_by else None

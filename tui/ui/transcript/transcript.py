@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual.geometry import Offset, Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.domain.search_terms import SearchTerms
-from tui.ui.terminal.textual_private import move_drag, set_scrolled_size
+from tui.ui.terminal.textual_private import SteadyScrollView, move_drag
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.awaited import NOW, RETRY, STOP
 from tui.ui.transcript.branch_mark import STEPS
@@ -29,46 +28,52 @@ if TYPE_CHECKING:
     from tui.ui.transcript.visible_code import CodeToCopy
 
 
-class Transcript(ScrollView, can_focus=True):
+class Transcript(SteadyScrollView, can_focus=True):
     """Sections below each other. Callers report changes to ``column`` and call ``settle`` once per frame."""
 
-    @dataclass
     class FollowChanged(Message):
         """Whether the tail is followed, and how many new lines are ``below``."""
 
-        following: bool
-        below: int
+        def __init__(self, *, following: bool, below: int) -> None:
+            super().__init__()
+            self.following = following
+            self.below = below
 
-    @dataclass
     class Folded(Message):
         """The user opened or closed a block."""
 
-        section: Section
-        block: int
+        def __init__(self, section: Section, block: int) -> None:
+            super().__init__()
+            self.section = section
+            self.block = block
 
-    @dataclass
     class CodeClicked(Message):
         """The word that copies a code block was clicked."""
 
-        code: str
+        def __init__(self, code: str) -> None:
+            super().__init__()
+            self.code = code
 
-    @dataclass
     class RetryClicked(Message):
         """A word of the line before a retry was clicked: send it now, or stop."""
 
-        now: bool
+        def __init__(self, *, now: bool) -> None:
+            super().__init__()
+            self.now = now
 
-    @dataclass
     class BranchClicked(Message):
         """An end of the mark of a prompt was clicked: its turn's previous sibling is wanted, or the next one."""
 
-        step: int
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
 
-    @dataclass
     class LinkClicked(Message):
         """A link was clicked."""
 
-        href: str
+        def __init__(self, href: str) -> None:
+            super().__init__()
+            self.href = href
 
     def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
@@ -77,7 +82,10 @@ class Transcript(ScrollView, can_focus=True):
         self.place: tuple[int, int] | None = None
         """The cursor: indexes of a section and of one of its blocks."""
         self._moving = False
-        self._left_at = 0
+        self.left_at = 0
+        """Lines that had arrived when the user left the end."""
+        self._followed = True
+        """Whether the end was followed when that was last reported."""
         self._to_copy: CodeToCopy | None = None
         self.draft: Widget | None = None
         """Receives text that is pasted here."""
@@ -98,17 +106,14 @@ class Transcript(ScrollView, can_focus=True):
 
     def rearrange(self, sections: Iterable[Section]) -> None:
         """Insert or remove sections; the cursor stays on its section while that exists."""
-        cursor, new = self.cursor, self.column.arrived - self._left_at
-        self.column.rearrange(sections)
-        key = cursor[0].key if cursor is not None else ""
-        index = next((index for index, section in enumerate(self.column.sections) if section.key == key), None)
-        self.place = (index, cursor[1]) if index is not None and cursor is not None else None
-        self._rows.forget_rows()
-        self.settle()
-        if not self.column.following:
-            # Sections that were shown or hidden are not new content.
-            self._left_at = self.column.arrived - max(0, new)
-            self.post_message(self.FollowChanged(following=False, below=max(0, new)))
+        cursor = self.cursor
+        with nothing_new(self):
+            self.column.rearrange(sections)
+            key = cursor[0].key if cursor is not None else ""
+            index = next((index for index, section in enumerate(self.column.sections) if section.key == key), None)
+            self.place = (index, cursor[1]) if index is not None and cursor is not None else None
+            self._rows.forget_rows()
+            self.settle()
         self.refresh()
 
     def settle(self) -> None:
@@ -119,7 +124,8 @@ class Transcript(ScrollView, can_focus=True):
         before = (column.top, column.total)
         if self._is_unsettled():
             region = self.scrollable_content_region
-            column.resize(region.width, region.height)
+            with nothing_new(self):
+                column.resize(region.width, region.height)
             if not column.following and column.top >= column.last_top:
                 # The larger window already shows the end: there is nothing left to scroll to.
                 self._note_following(now=True)
@@ -133,21 +139,21 @@ class Transcript(ScrollView, can_focus=True):
         elif first < column.top + column.height:
             self._refresh_rows(max(0, first - column.top))
         if not column.following and column.total != before[1]:
-            self.post_message(self.FollowChanged(following=False, below=column.arrived - self._left_at))
+            self.post_message(self.FollowChanged(following=False, below=column.arrived - self.left_at))
 
     def _show_window(self) -> None:
         size = Size(self.column.width, self.column.total)
         self._moving = True  # a size that shrinks moves the scroll position, too
         try:
             if size != self.virtual_size:
-                self.set_reactive(Transcript.virtual_size, size)
-                set_scrolled_size(self, size)
+                self.set_scrolled_size(size, self.column.top)
             self._move_selection()
             if round(self.scroll_y) != self.column.top:
                 self.scroll_target_y = self.column.top
                 self.scroll_y = self.column.top
         finally:
             self._moving = False
+        self._note_following(now=self.column.following)
         if self.has_focus:
             self.place_cursor()
 
@@ -166,8 +172,9 @@ class Transcript(ScrollView, can_focus=True):
         self.refresh()
 
     def _note_following(self, *, now: bool) -> None:
-        if now != self.column.following:
-            self._left_at = self.column.arrived
+        if now != self._followed:
+            self._followed = now
+            self.left_at = self.column.arrived
             self.post_message(self.FollowChanged(following=now, below=0))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -327,13 +334,11 @@ class Transcript(ScrollView, can_focus=True):
         if drawn.foldable if line is None else drawn.fold_at(line):
             if line is None:
                 drawn.fold()
-            self.column.following = False
-            self.column.changed(section)
-            self.settle()
-            self.column.following = self.column.top >= self.column.last_top
-            # Lines of an opened block are not new content.
-            self._left_at = self.column.arrived
-            self.post_message(self.FollowChanged(following=self.column.following, below=0))
+            with nothing_new(self):
+                self.column.following = False
+                self.column.changed(section)
+                self.settle()
+                self.column.following = self.column.top >= self.column.last_top
             self.post_message(self.Folded(section, block))
 
     def on_click(self, event: events.Click) -> None:
@@ -362,3 +367,13 @@ class Transcript(ScrollView, can_focus=True):
                 self.post_message(self.RetryClicked(now=href == NOW))
             return
         self._fold(found[0], *block)
+
+
+@contextmanager
+def nothing_new(transcript: Transcript) -> Iterator[None]:
+    """Lines that come or go within this are no new content: they were folded, hidden or wrapped otherwise."""
+    column = transcript.column
+    new = 0 if column.following else max(0, column.arrived - transcript.left_at)
+    yield
+    transcript.left_at = column.arrived - new
+    transcript.post_message(Transcript.FollowChanged(following=column.following, below=new))

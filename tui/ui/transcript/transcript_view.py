@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from tui.domain.blocks import ToolResultBlock
+from tui.domain.blocks import Block, ToolResultBlock
 from tui.domain.compression import CompressionView
 from tui.domain.errors import PonderError
 from tui.domain.events import (
@@ -31,16 +31,15 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.messages import Message, Role, Turn
-from tui.domain.printable import one_line, printable
+from tui.domain.printable import one_line
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.state import SessionView
-from tui.ui.markdown.runs import Run
-from tui.ui.transcript.awaited import Awaited, remove_section
-from tui.ui.transcript.blocks import Caption
+from tui.ui.transcript.awaited import Awaited, remove_section, sentences_of
+from tui.ui.transcript.blocks import Caption, with_names
 from tui.ui.transcript.branch_mark import branch_mark
 from tui.ui.transcript.build_sections import (
-    Showing,
+    DisplayOptions,
     fill_result,
     folded_into,
     message_text,
@@ -60,9 +59,9 @@ from tui.ui.transcript.usage_line import usage_line
 class ToolCalls:
     """Tool calls on the screen by id. Events of unknown calls are ignored."""
 
-    def __init__(self, changed: Callable[[Section], None], showing: Showing) -> None:
+    def __init__(self, changed: Callable[[Section], None], options: DisplayOptions) -> None:
         self._changed = changed
-        self._showing = showing
+        self._display_options = options
         self._known: dict[str, tuple[Section, ToolCall]] = {}
 
     def add(self, section: Section, calls: Mapping[str, ToolCall]) -> None:
@@ -89,7 +88,7 @@ class ToolCalls:
     def finished(self, event: ToolFinished) -> None:
         """Show the result of a call."""
         if (found := self._known.get(event.call_id)) is not None:
-            fill_result(found[1], event.result, self._showing)
+            fill_result(found[1], event.result, self._display_options)
             found[1].seconds = event.seconds if event.result.seconds is None else event.result.seconds
             self._changed(found[0])
 
@@ -97,7 +96,7 @@ class ToolCalls:
         """Show the results of calls that never started."""
         for block in message.blocks:
             if isinstance(block, ToolResultBlock) and (found := self._known.get(block.call_id)) is not None:
-                fill_result(found[1], block, self._showing)
+                fill_result(found[1], block, self._display_options)
                 self._changed(found[0])
 
 
@@ -109,15 +108,15 @@ LIVE = "live:"
 class TranscriptView:
     """Keeps the transcript in step with a session."""
 
-    def __init__(self, transcript: Transcript, now: Clock, showing: Showing) -> None:
+    def __init__(self, transcript: Transcript, now: Clock, options: DisplayOptions) -> None:
         self._transcript = transcript
         self._now = now
-        self._showing = showing
+        self._display_options = options
         self._turns: tuple[Turn, ...] = ()
         self._compression: CompressionView | None = None
         self._live: LiveAnswer | PlainFallback | None = None
         self.awaited = Awaited(transcript, now)
-        self._calls = ToolCalls(transcript.column.changed, showing)
+        self._calls = ToolCalls(transcript.column.changed, options)
         self._count = 0
         self._until_turn_ends: list[Section] = []
         self._broken = False
@@ -132,16 +131,21 @@ class TranscriptView:
         """Whether anything on the screen has a running clock."""
         return self._live is not None or self.awaited.is_shown
 
-    def load(self, view: SessionView, showing: Showing | None = None) -> None:
+    @property
+    def arriving(self) -> Sequence[Block]:
+        """The text and the thinking of the arriving answer."""
+        return self._live.written() if isinstance(self._live, LiveAnswer) else ()
+
+    def load(self, view: SessionView, options: DisplayOptions | None = None) -> None:
         """Show a session."""
         self._turns, self._compression = view.turns, view.compression
-        self._showing = showing or self._showing
+        self._display_options = options or self._display_options
         turns = [*view.turns, view.open_turn] if view.open_turn is not None else list(view.turns)
         self._live, self._broken = None, False
         self.awaited.forget()
-        self.awaited.still = self._showing.still
+        self.awaited.still = self._display_options.still
         self._calls.clear()
-        self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
+        self._transcript.replace_all(self._folded(sections_of(turns, self._display_options)))
         self._mark_prompts()
         self._enter_turn(view.open_turn)
         if view.answer is not None:
@@ -155,11 +159,11 @@ class TranscriptView:
             self._notice(notice.severity.value, notice.text, notice.advice)
         self._transcript.settle()
 
-    def show(self, showing: Showing) -> None:
+    def show(self, options: DisplayOptions) -> None:
         """Change how thinking is shown; the arriving answer is left as it is."""
-        self._showing = showing
-        self.awaited.still = showing.still
-        self._replace_same(sections_of(self._turns, showing))
+        self._display_options = options
+        self.awaited.still = options.still
+        self._replace_same(sections_of(self._turns, options))
 
     def show_places(self, places: Mapping[str, tuple[int, int]]) -> None:
         """Show the places of turns among their siblings, counted from 1, and the numbers of these; by prompt."""
@@ -214,7 +218,7 @@ class TranscriptView:
             case HistoryChanged(turns):
                 self._turns, self._live = turns, None
                 self.awaited.forget()
-                self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
+                self._transcript.replace_all(self._folded(sections_of(turns, self._display_options)))
             case CompressionChanged(view):
                 self._compression = view
                 self._transcript.rearrange(self._folded(self._transcript.column.sections))
@@ -256,7 +260,7 @@ class TranscriptView:
     def _begin(self, key: str, spec: ModelSpec, plan: ThinkingPlan) -> None:
         self._drop_bare()
         step = self._so_far.next(head_line(spec.provider, spec.model, plan.level))
-        self._live = LiveAnswer(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._showing, step)
+        self._live = LiveAnswer(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._display_options, step)
         self.awaited.begin(self._live.section, on_rail=step.after_calls)
         self._append(self._live.section, step)
 
@@ -289,7 +293,9 @@ class TranscriptView:
         if any(section.key == message.id for section in self._transcript.column.sections):
             # No later attempt gave an answer, so the one that was cut off counts again.
             self._drop_bare()
-            self._replace_same(filter(None, [section_of(message, {}, self._showing, self._so_far.next_of(message))]))
+            self._replace_same(
+                filter(None, [section_of(message, {}, self._display_options, self._so_far.next_of(message))])
+            )
             self._so_far.add(message)
             return
         self.awaited.end()
@@ -308,7 +314,7 @@ class TranscriptView:
     def _store(self, message: Message, instead: Section | None = None) -> None:
         """Draw a complete message as it will look when the session is opened again."""
         step = self._so_far.next_of(message)
-        section = section_of(message, {}, self._showing, step)
+        section = section_of(message, {}, self._display_options, step)
         self._so_far.add(message)
         if section is not None and instead is None:
             self._append(section, step)
@@ -346,9 +352,7 @@ class TranscriptView:
 
     def _folded(self, sections: Iterable[Section]) -> list[Section]:
         """Hide finished turns that a summary replaces."""
-        folded = self._compression.compressed_turns if self._compression is not None else frozenset[str]()
-        keys = frozenset(message.id for turn in self._turns if turn.id in folded for message in turn.messages)
-        return folded_into(self._compression, keys, list(sections), self._transcript.column.changed)
+        return folded_into(self._compression, self._turns, list(sections), self._transcript.column.changed)
 
     def _replace_same(self, fresh: Iterable[Section]) -> None:
         """Replace the sections of the same messages."""
@@ -402,7 +406,7 @@ class TranscriptView:
         for message in turn.messages:
             if message.role is Role.USER:
                 section = Section(message.id, Speaker.USER)
-                for block in prompt_blocks(message, self._showing):
+                for block in prompt_blocks(message, self._display_options):
                     section.add(block)
                 self._append(section, Step())
         self._transcript.follow()
@@ -418,11 +422,11 @@ class TranscriptView:
         self._drop_notices()
         if self._broken:
             self._broken = False
-            self._replace_same(sections_of((turn,), self._showing))
+            self._replace_same(sections_of((turn,), self._display_options))
         else:
             self._show_bill(turn)
         if error is not None:
-            self._notice("error", error.message, error.advice)
+            self._notice("error", *sentences_of(error))
 
     def _drop_notices(self) -> None:
         """Remove notices that concern only the running turn."""
@@ -437,8 +441,8 @@ class TranscriptView:
         mark = {"error": "✗ ", "warning": "⚠ "}.get(severity, "· ")
         self._count += 1
         section = Section(f"notice:{self._count}", Speaker.NOTICE)
-        section.add(Caption(Run(mark + printable(text), role)))
+        section.add(Caption(*with_names(mark + text, role)))
         if advice:
-            section.add(Caption(Run("↳ " + printable(advice), "muted")))
+            section.add(Caption(*with_names("↳ " + advice, "muted")))
         self._transcript.column.append(section)
         return section

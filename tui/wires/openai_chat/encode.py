@@ -5,7 +5,6 @@ What is sent and what is not was decided before (``context.outgoing``); this mod
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import cast
 
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.digests import sha256
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.cache_marks import cache_control, cache_options, mark_ends, mark_long_steps, steps
@@ -331,14 +331,14 @@ def _json(text: str) -> object:
 def tool_id(call_id: str, form: str) -> str:
     """Return an id that the server accepts. An invalid id is hashed, not shortened, so that it stays unique."""
     if form == "nine_alnum" and not NINE_ALNUM.fullmatch(call_id):
-        number = int.from_bytes(hashlib.sha256(call_id.encode("utf-8", "replace")).digest()[:16])
+        number = int.from_bytes(sha256(call_id.encode("utf-8", "replace"))[:16])
         digits = []
         for _ in range(9):
             number, digit = divmod(number, len(ALNUM))
             digits.append(ALNUM[digit])
         return "".join(digits)
     if form == "forty" and len(call_id) > LONGEST_ID:
-        return "call_" + hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
+        return "call_" + sha256(call_id.encode("utf-8", "replace")).hex()[:32]
     return call_id
 
 

@@ -50,7 +50,7 @@ class ExitCode(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunResult:
     """The end of a turn."""
 
     exit: ExitCode
@@ -61,32 +61,32 @@ class Outcome:
     """The complete answer of a run with ``--schema``."""
 
 
-def outcome_of(end: TurnFinished | TurnFailed, *, saved: bool = True) -> Outcome:
-    """The outcome of a finished turn. A complete answer that could not be saved is a failure, too."""
+def run_result_of(end: TurnFinished | TurnFailed, *, saved: bool = True) -> RunResult:
+    """The result of a finished turn. A complete answer that could not be saved is a failure, too."""
     if isinstance(end, TurnFailed):
-        return Outcome(exit=exit_of(end.error), turn=end.turn, error=end.error)
+        return RunResult(exit=exit_of(end.error), turn=end.turn, error=end.error)
     if end.cancelled:
-        return Outcome(exit=ExitCode.CANCELLED, turn=end.turn, cancelled=True)
+        return RunResult(exit=ExitCode.CANCELLED, turn=end.turn, cancelled=True)
     last = next((message for message in reversed(answers(end.turn))), None)
     whole = (
         last is not None and last.stop is not None and last.stop.finish is Finish.STOP and bool(text_of(last).strip())
     )
     if not whole:
-        return Outcome(exit=ExitCode.NO_WHOLE_ANSWER, turn=end.turn)
-    return Outcome(exit=ExitCode.ANSWER if saved else ExitCode.FAILURE, turn=end.turn)
+        return RunResult(exit=ExitCode.NO_WHOLE_ANSWER, turn=end.turn)
+    return RunResult(exit=ExitCode.ANSWER if saved else ExitCode.FAILURE, turn=end.turn)
 
 
-def checked_outcome(outcome: Outcome, schema: Mapping[str, object]) -> Outcome:
+def with_checked_answer(result: RunResult, schema: Mapping[str, object]) -> RunResult:
     """Check a complete answer: one that does not fit is an error."""
-    if outcome.turn is None or outcome.exit not in (ExitCode.ANSWER, ExitCode.FAILURE) or outcome.error is not None:
-        return outcome
+    if result.turn is None or result.exit not in (ExitCode.ANSWER, ExitCode.FAILURE) or result.error is not None:
+        return result
     from tui.headless.checked_answer import checked_answer
 
-    checked = checked_answer(text_of(answers(outcome.turn)[-1]), schema)
+    checked = checked_answer(text_of(answers(result.turn)[-1]), schema)
     if not checked.problem:
-        return replace(outcome, checked=checked)
+        return replace(result, checked=checked)
     error = MisfitAnswer(checked.problem)
-    return replace(outcome, checked=checked, error=error, exit=exit_of(error))
+    return replace(result, checked=checked, error=error, exit=exit_of(error))
 
 
 def exit_of(error: PonderError) -> ExitCode:
@@ -121,39 +121,37 @@ def text_of(message: Message) -> str:
     return text
 
 
-def received(outcome: Outcome) -> str:
+def received(result: RunResult) -> str:
     """The text that has arrived, of all messages."""
-    return (
-        PARAGRAPH.join(text for message in answers(outcome.turn) if (text := text_of(message))) if outcome.turn else ""
-    )
+    return PARAGRAPH.join(text for message in answers(result.turn) if (text := text_of(message))) if result.turn else ""
 
 
-def cited_sources(outcome: Outcome) -> tuple[Source, ...]:
+def cited_sources(result: RunResult) -> tuple[Source, ...]:
     """The sources that the answer cites, in the order of their numbers, of all messages."""
     numbers = SourceNumbers()
-    for message in answers(outcome.turn) if outcome.turn else ():
+    for message in answers(result.turn) if result.turn else ():
         sources_of(message.blocks, numbers)
     return numbers.sources
 
 
 def result_object(
-    outcome: Outcome, *, session: str, summaries: Sequence[SummaryRun] = (), warnings: Sequence[str] = ()
+    result: RunResult, *, session: str, summaries: Sequence[SummaryRun] = (), warnings: Sequence[str] = ()
 ) -> dict[str, object]:
     """The object of ``--json``, and the last line of ``--jsonl``."""
-    messages = answers(outcome.turn) if outcome.turn else []
+    messages = answers(result.turn) if result.turn else []
     last = messages[-1] if messages else None
-    cost = cost_of(paid_in((outcome.turn,)) if outcome.turn else ())
-    data = {} if outcome.checked is None else {"data": None if outcome.checked.problem else outcome.checked.value}
+    cost = cost_of(paid_in((result.turn,)) if result.turn else ())
+    data = {} if result.checked is None else {"data": None if result.checked.problem else result.checked.value}
     return {
         **data,
-        "answer": received(outcome),
+        "answer": received(result),
         "thinking": "\n\n".join(
             block.text
             for message in messages
             for block in message.blocks
             if isinstance(block, ThinkingBlock) and block.text
         ),
-        "sources": [{"title": page.title, "url": page.url} for page in cited_sources(outcome)],
+        "sources": [{"title": page.title, "url": page.url} for page in cited_sources(result)],
         "searches": [
             search_object(search) for search in searches_of(block for message in messages for block in message.blocks)
         ],
@@ -162,12 +160,12 @@ def result_object(
         "cost": None if cost.unknown else cost.dollars,
         "summaries": [run_object(run) for run in summaries],
         "warnings": [whole_text([warning]) for warning in warnings],
-        "finish": "cancelled" if outcome.cancelled else last.stop.finish.value if last and last.stop else None,
+        "finish": "cancelled" if result.cancelled else last.stop.finish.value if last and last.stop else None,
         "answered_early": any(message.answered_early for message in messages),
         "seconds": round(sum(message.seconds or 0.0 for message in messages), 3),
         "session": session,
-        "turn": outcome.turn.id if outcome.turn else None,
-        "error": None if outcome.error is None else error_object(outcome.error),
+        "turn": result.turn.id if result.turn else None,
+        "error": None if result.error is None else error_object(result.error),
     }
 
 

@@ -1,0 +1,197 @@
+"""The numbered answers to a question, in one or two columns. None is chosen until the user moves to it."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from tui.domain.blank_marks import marked
+from tui.domain.events import ApprovalAsked
+from tui.domain.fast_dataclass import dataclass
+
+LONGEST_RULE = 240
+"""Longest rule offered, in characters, because an answer must be visible in full."""
+NO, NO_BECAUSE = "no", "no:"
+INDENT = 4
+"""Columns before the words of an answer: its number, and blanks below it."""
+ESC_AGAIN = " · esc again denies"
+LEAST_COLUMN = 30
+"""Columns that an answer needs beside another: "No" with what escape does, and the longest of the usual answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is delivered, and what the row says."""
+
+    key: str
+    words: str
+
+
+def answers_to(asked: ApprovalAsked, folder: str) -> list[Answer]:
+    """The possible answers in the order of their numbers."""
+    if asked.answers:
+        return [Answer(key, words) for key, words in asked.answers]
+    rules = [(pattern, _rule_text(pattern, asked, folder)) for pattern in asked.patterns]
+    return [
+        Answer("once", "Yes, once"),
+        Answer("session", "Yes, for this session"),
+        *(Answer(pattern, f"Always for {text}") for pattern, text in rules if len(text) <= LONGEST_RULE),
+        Answer(NO, "No"),
+        *([Answer(NO_BECAUSE, "No, and tell the model why…")] if asked.turn_id else []),
+    ]
+
+
+def _rule_text(pattern: str, asked: ApprovalAsked, folder: str) -> str:
+    """The rule with hidden characters made visible; omits the command, which is shown above.
+
+    A path in the working folder begins with ``./``; the rule itself has it in full.
+    """
+    exact = f"{asked.tool}(={asked.detail})"
+    if pattern.startswith(exact):
+        return f"exactly this command ({pattern.removeprefix(exact).strip()})"
+    subject, _, path = pattern.partition("(")
+    inside = f"{glob.escape(folder)}/"
+    if folder and path.startswith(inside):
+        pattern = f"{subject}(./{path.removeprefix(inside)}"
+    return marked(pattern.replace("\n", "␊"))
+
+
+class Answers(Widget, can_focus=True):
+    """The list of answers, with a bar on the chosen one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step(-1)", show=False),
+        Binding("down", "step(1)", show=False),
+        Binding("home", "choose(0)", show=False),
+        Binding("end", "choose(-1)", show=False),
+        Binding("enter", "pick", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"answers--chosen"}
+
+    index: reactive[int | None] = reactive[int | None](None)
+    """The chosen answer."""
+
+    class Picked(Message):
+        """The user gives this answer."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: Sequence[Answer] = ()
+        self._is_low = False
+
+    def show(self, rows: Sequence[Answer]) -> None:
+        """Show these answers, with none chosen."""
+        self.rows = rows
+        self.index = None
+        self.refresh(layout=True)
+
+    def set_low(self, *, low: bool) -> None:
+        """Use two columns if every answer has room in one."""
+        if low != self._is_low:
+            self._is_low = low
+            self.refresh(layout=True)
+
+    @property
+    def chosen(self) -> str | None:
+        """The key of the chosen answer."""
+        return None if self.index is None else self.rows[self.index].key
+
+    def choose_no(self) -> bool:
+        """Choose the answer that denies; False if it was chosen before."""
+        was = self.chosen == NO
+        self.index = next((index for index, row in enumerate(self.rows) if row.key == NO), None)
+        return not was
+
+    def height(self, width: int) -> int:
+        """Rows that the answers take in this width."""
+        return len(self._lines(width))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self.height(width)
+
+    def render(self) -> Content:
+        return Content("\n").join(
+            [Content.assemble(*(text for _, text in line)) for line in self._lines(self.size.width)]
+        )
+
+    def _columns(self, width: int) -> int:
+        """The width of a column; that of the widget if there is only one."""
+        half = width // 2
+        longest = max((Content(row.words).cell_length for row in self.rows), default=0) + INDENT + 1
+        return half if self._is_low and half >= max(LEAST_COLUMN, longest) else width
+
+    def _lines(self, width: int) -> list[list[tuple[int, Content]]]:
+        """The lines, each with the answers whose rows are in it."""
+        column = self._columns(max(1, width))
+        cells = [self._cell(index, column) for index in range(len(self.rows))]
+        if column == width:
+            return [[(index, row)] for index, cell in enumerate(cells) for row in cell]
+        half = (len(cells) + 1) // 2
+        return [
+            [(index, cells[index][0]) for index in (line, line + half) if index < len(cells)] for line in range(half)
+        ]
+
+    def _cell(self, index: int, column: int) -> list[Content]:
+        """The rows of one answer, as wide as its column."""
+        is_chosen = index == self.index
+        words = self.rows[index].words
+        if is_chosen and self.rows[index].key == NO:
+            words += ESC_AGAIN
+        room = max(1, column - INDENT)
+        rows = Content(words).wrap(room)
+        # Without colours, reverse video shows the chosen answer.
+        bar = "bold reverse" if self.app.no_color else self.get_visual_style("answers--chosen")
+        style = bar if is_chosen else ""
+        return [
+            Content(f" {index + 1}  " if not at else " " * INDENT)
+            .append(row)
+            .pad_right(room - row.cell_length)
+            .stylize(style)
+            for at, row in enumerate(rows)
+        ]
+
+    def answer_at(self, x: int, y: int) -> int | None:
+        """The answer that is drawn in this cell."""
+        lines = self._lines(self.size.width)
+        if not 0 <= y < len(lines):
+            return None
+        at = 0
+        for index, text in lines[y]:
+            at += text.cell_length
+            if x < at:
+                return index
+        return None
+
+    def on_click(self, event: events.Click) -> None:
+        """Give the answer under the mouse."""
+        event.stop()
+        offset = event.get_content_offset(self)
+        if offset is not None and (index := self.answer_at(*offset)) is not None:
+            self.post_message(self.Picked(index))
+
+    def action_step(self, by: int) -> None:
+        """Move the bar; from none to the first or the last."""
+        count = len(self.rows)
+        self.index = (self.index + by) % count if self.index is not None else (0 if by > 0 else count - 1)
+
+    def action_choose(self, index: int) -> None:
+        """Move the bar to an answer."""
+        self.index = index % len(self.rows)
+
+    def action_pick(self) -> None:
+        """Give the chosen answer."""
+        if self.index is not None:
+            self.post_message(self.Picked(self.index))
