@@ -31,6 +31,8 @@ class FaultServer(Listener):
     """The usage that every answer reports."""
     honest: bool = False
     """The model that was asked for answers."""
+    probes: frozenset[str] = frozenset()
+    """Paths that the program asks on its own, at any moment: refused, and neither counted nor scripted."""
     seen: list[Seen] = field(default_factory=list)
     connections: int = 0
 
@@ -39,13 +41,21 @@ class FaultServer(Listener):
         with contextlib.suppress(Stop, OSError, asyncio.IncompleteReadError):
             while True:
                 seen = await self._request(reader)
+                if seen.path in self.probes:
+                    self.seen.remove(seen)
+                    await self._play(reader, writer, seen, [{"status": 404, "json": {"error": "not found"}}])
+                    continue
                 script = self.scripts[min(len(self.seen), len(self.scripts)) - 1]
                 if self.validate is not None and (complaint := self.validate(seen.json)):
                     error = {"type": "error", "error": {"type": "invalid_request_error", "message": complaint}}
                     script = [{"status": 400, "json": error}]
-                stem = f"5eed{len(self.seen)}" if self.own_ids else "5eed"
-                model = self._model(seen)
-                await Player(self.wire, reader, writer, seen, stem, self.bill, model).play(script)
+                await self._play(reader, writer, seen, script)
+
+    async def _play(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seen: Seen, script: Sequence[Step]
+    ) -> None:
+        stem = f"5eed{len(self.seen)}" if self.own_ids else "5eed"
+        await Player(self.wire, reader, writer, seen, stem, self.bill, self._model(seen)).play(script)
 
     def _model(self, seen: Seen) -> str:
         named = str(seen.json.get("model") or seen.path.rpartition("/")[2].partition(":")[0])
