@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
@@ -49,6 +49,18 @@ FITTING_S = 0.1
 STYLES = Path(__file__).parents[1] / "styles"
 
 
+class SheetBox(Vertical):
+    """The frame of a sheet; says how high it became."""
+
+    def __init__(self, resized: Callable[[int], None], classes: str) -> None:
+        super().__init__(classes=classes)
+        self._resized = resized
+
+    def on_resize(self) -> None:
+        """Pass the new height on."""
+        self._resized(self.outer_size.height)
+
+
 class Sheet(ModalScreen[R], Generic[R]):
     """A modal screen; subclasses define ``inside`` and ``keys``."""
 
@@ -72,6 +84,7 @@ class Sheet(ModalScreen[R], Generic[R]):
         self._note = Static("", markup=False, classes="sheet-note")
         self._foot = Static("", markup=False, classes="sheet-keys")
         self._most_rows = 0
+        self._most_height = 0
         self._watched: set[Widget] = set()
         """Widgets that are fitted again when what they hold has grown."""
         self.is_fitting = self.FITS
@@ -85,7 +98,7 @@ class Sheet(ModalScreen[R], Generic[R]):
     def compose(self) -> ComposeResult:
         """Title, content, keys."""
         plain = bool(self.ponder.services.settings.layers().value("ui.plain"))
-        with Vertical(classes=f"sheet {self.SHAPE}{' -plain' if plain else ''}"):
+        with SheetBox(self._box_resized, f"sheet {self.SHAPE}{' -plain' if plain else ''}"):
             with Horizontal(classes="sheet-head"):
                 yield self.head
                 yield self._note
@@ -138,14 +151,17 @@ class Sheet(ModalScreen[R], Generic[R]):
             return
         around = box.outer_size.height - lines.size.height
         self._most_rows = max(self._most_rows, lines.virtual_size.height, LEAST_ROWS)
-        box.styles.max_height = min(around + self._most_rows, self.app.size.height)
-        if self.is_fitting:
-            # Twice, because the first may come before the layout.
-            self.call_after_refresh(self.call_after_refresh, self._paint)
+        self._most_height = min(around + self._most_rows, self.app.size.height)
+        box.styles.max_height = self._most_height
+        self._box_resized(box.outer_size.height)  # or else when the layout makes it lower
 
     def _fit_again(self, lines: Widget) -> None:
         if lines.is_attached:
             self.call_after_refresh(self.fit, lines)
+
+    def _box_resized(self, height: int) -> None:
+        if height <= self._most_height:
+            self._paint()
 
     def _paint(self) -> None:
         if self.is_fitting:
