@@ -12,7 +12,7 @@ from textual.widgets._toast import Toast
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.cost import paid_in
-from tui.domain.events import MeterChanged, ModelChanged
+from tui.domain.events import MeterChanged, ModelChanged, Notice, Severity
 from tui.domain.thinking import ThinkingLevel
 from tui.domain.usage import Certainty, MeterReading, Part
 from tui.ui.panels.meter_bar import bar
@@ -336,6 +336,34 @@ async def test_a_toast_stands_on_the_line_above_the_composer_and_covers_nothing(
         assert [number for number, row in enumerate(after) if row != before[number]] == [line]
         assert after[line].count("A sentence") == 1
         assert app.screen.query(Toast).last().region.right <= app.chat.query_one("#input-area").region.right
+
+
+async def test_a_message_of_several_rows_moves_the_conversation_up_while_it_is_shown() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
+        talk = app.chat.query_one("#talk")
+        height, last = talk.size.height, screen_text(app).splitlines()[talk.region.bottom - 2]
+        assert "at least $0.36" in last
+        app.say("A long sentence about what cannot be done here. " * 5, Severity.WARNING)
+        await until(pilot, lambda: [toast.outer_size.height for toast in app.screen.query(Toast)] == [4])
+        await until(pilot, lambda: talk.size.height == height - 3)
+        assert not app.screen.query(Toast).last().region.overlaps(talk.region)
+        await until(pilot, lambda: screen_text(app).splitlines()[talk.region.bottom - 2] == last)
+        await pilot.click(Toast)
+        app.say("Short.")
+        await until(pilot, lambda: talk.size.height == height)
+
+
+async def test_what_the_conversation_says_itself_is_no_message_above_the_composer() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
+        app.say("The model is `opus` now.")
+        await until(pilot, lambda: len(app.screen.query(Toast)) == 1)
+        services.chat.publish(Notice(Severity.INFO, "The model is `opus` now."))
+        await until(pilot, lambda: not app.screen.query(Toast))
+        await until(pilot, lambda: screen_text(app).count("The model is opus now.") == 1)
+        app.say("The model is `opus` now.")
+        app.say("Something else.")
+        await until(pilot, lambda: "Something else." in screen_text(app))
+        assert len(app.screen.query(Toast)) == 1
 
 
 async def test_a_toast_of_a_sheet_does_not_cover_it() -> None:

@@ -17,10 +17,8 @@ from tui.commands.keymap import Keymap
 from tui.commands.registry import CommandScope, Registry, View
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
-from tui.domain.printable import printable
 from tui.engine.state import Phase
 from tui.ui.chat.screen import ChatScreen
-from tui.ui.chat.toasts import place_toasts
 from tui.ui.dialogs.open_view import open_view
 from tui.ui.dialogs.sheet import Sheet
 from tui.ui.global_keys import GlobalKeys, own_driver
@@ -33,7 +31,6 @@ from tui.ui.terminal.sixel_rows import with_sixels
 from tui.ui.terminal.textual_private import (
     HookedApp,
     add_bindings,
-    drop_notifications,
     running_pump,
     set_bindings,
 )
@@ -101,9 +98,6 @@ def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], scop
 
 
 LOG = logging.getLogger(__name__)
-
-LONGEST_TOAST = 1_000
-"""Most characters shown in a toast; a longer one would cover the conversation."""
 
 
 class PonderApp(HookedApp[int]):
@@ -192,7 +186,7 @@ class PonderApp(HookedApp[int]):
             if answer is not None:
                 self.exit(return_code=0)
 
-        self._drop_toasts()
+        self.ui_services.toasts.drop()
         self.push_screen(Quit(working), answered)
 
     @property
@@ -243,18 +237,10 @@ class PonderApp(HookedApp[int]):
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""
-        level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
-        # Error messages quote names as code, for the command line and the log; a toast is plain text.
-        message = printable(f"{text} · {advice}" if advice else text).replace("`", "")[:LONGEST_TOAST]
-        self.notify(message, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
-        self.call_after_refresh(place_toasts, self.chat)
-
-    def _drop_toasts(self) -> None:
-        """Remove toasts that would cover a sheet."""
-        drop_notifications(self, lambda toast: toast.severity == "information")
+        self.ui_services.toasts.say(text, severity, advice)
 
     async def show_view(self, view: View, argument: str) -> None:
-        self._drop_toasts()
+        self.ui_services.toasts.drop()
         await open_view(self, view, argument)
 
     def choose_theme(self, name: str) -> None:

@@ -21,6 +21,7 @@ from tui.domain.events import (
     AppEvent,
     ApprovalAsked,
     CompressionFinished,
+    Notice,
     SettingsChanged,
     Severity,
     TurnFailed,
@@ -29,6 +30,7 @@ from tui.domain.events import (
 from tui.domain.format_numbers import noun, tokens
 from tui.domain.printable import one_line
 from tui.settings.schema import nearest
+from tui.ui.chat.toasts import Toasts
 from tui.ui.diagram_updates import DiagramUpdates
 from tui.ui.input.shell_commands import ShellCommands
 from tui.ui.pictures.pictures import Pictures
@@ -55,6 +57,7 @@ class UiServices:
         self._fold = Fold(str(app.services.settings.layers().value("ui.thinking")))
         self._context = CommandContext(services=app.services, screen=command_screen(app), registry=app.registry)
         self.keymap = keymap
+        self.toasts = Toasts(app)
         self.notifications = Notifications(self._to_terminal)
         self.pictures = Pictures(app)
         self.diagrams = DiagramUpdates(app)
@@ -203,6 +206,8 @@ class UiServices:
                 if "ui.thinking" in values or "reasoning.includeInResponse" in values:
                     self._app.chat.conversation.show(self.display_options())
                 follow_settings(self._app, values)
+            case Notice():
+                self.toasts.follow(event)
             case CompressionFinished(before, after, error="", summary=summary) if summary:
                 self.say(
                     f"Compressed {tokens(before)} → {tokens(after)} {noun(after, 'token')}.",

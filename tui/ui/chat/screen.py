@@ -44,7 +44,6 @@ from tui.ui.chat.status_line import (
     status_after,
     status_of,
 )
-from tui.ui.chat.toasts import place_toasts
 from tui.ui.input.composer import Composer, PromptHistory
 from tui.ui.input.input_area import EditMode, InputArea
 from tui.ui.input.session_draft import SessionDraft, is_begun
@@ -308,7 +307,7 @@ class ChatScreen(SteadyScreen[None]):
         stood = self._asking.display
         self._asking.show(rows, self._ui_services.key_of_next_session())
         if self._asking.display != stood:
-            self.call_after_refresh(place_toasts, self)
+            self.call_after_refresh(self._ui_services.toasts.place)
 
     @on(AskingLine.Clicked)
     async def _asking_clicked(self, event: AskingLine.Clicked) -> None:

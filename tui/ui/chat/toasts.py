@@ -1,25 +1,91 @@
-"""The place of short messages."""
+"""Short messages on the line above the composer."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.geometry import Region
-from textual.screen import Screen
+from textual.widget import Widget
 
-from tui.ui.terminal.textual_private import keep_latest_notification
+from tui.domain.events import Notice, Severity
+from tui.domain.printable import printable
+from tui.ui.terminal.textual_private import drop_notifications, keep_latest_notification
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+LONGEST = 1_000
+"""Most characters shown."""
+SHOWN_S = 4.0
+ERROR_SHOWN_S = 8.0
+CHARACTERS_A_SECOND = 40
+"""How fast they are read."""
+GAP = (1, 0, 0, 0)
+"""Around the conversation: the blank row under the title bar."""
 
 
-def place_toasts(chat: Screen[None]) -> None:
-    """Put toasts where they cover nothing: on the line above the composer, and below a sheet on the last row.
+def toast_text(text: str, advice: str) -> str:
+    """What a toast says. Messages quote names as code, for the command line and the log; a toast is plain text."""
+    return printable(f"{text} · {advice}" if advice else text).replace("`", "")[:LONGEST]
 
-    The line that names a session that asks can be clicked: toasts stand above it.
-    """
-    app = chat.app
-    keep_latest_notification(app)
-    line = chat.query_one("#input-area").region
-    asking = chat.query_one("#asking")
-    if app.screen is not chat:
-        line = Region(line.x, app.size.height - 1, line.width, 1)
-    elif asking.display:
-        line = Region(line.x, asking.region.y - 1, line.width, 1)
-    for rack in app.screen.query("ToastRack"):
-        rack.styles.margin = (0, app.size.width - line.right, app.size.height - line.y - 1, line.x)
+
+class Toasts:
+    """Shows messages so that they cover nothing, and none that the conversation says itself."""
+
+    def __init__(self, app: PonderApp) -> None:
+        self._app = app
+        self._in_conversation = ""
+        """What the last notice in the conversation says."""
+        self._rack: Widget | None = None
+        """The toasts of the chat, whose height is known after each layout; None before the first."""
+
+    def say(self, text: str, severity: Severity, advice: str) -> None:
+        """Show a message for as long as it takes to read it."""
+        message = toast_text(text, advice)
+        if message == self._in_conversation and self._app.screen is self._app.chat:
+            return
+        level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
+        seconds = (ERROR_SHOWN_S if severity is Severity.ERROR else SHOWN_S) + len(message) / CHARACTERS_A_SECOND
+        self._app.notify(message, severity=level, markup=False, timeout=seconds)  # type: ignore[arg-type]  # one of three
+        self._app.call_after_refresh(self.place)
+
+    def follow(self, notice: Notice) -> None:
+        """Remove the toast of what the end of the conversation now says itself; it may come later, too."""
+        chat = self._app.chat
+        if chat.transcript.display and chat.transcript.column.following:
+            message = self._in_conversation = toast_text(notice.text, notice.advice)
+            drop_notifications(self._app, lambda toast: toast.message == message)
+
+    def drop(self) -> None:
+        """Remove what would cover a sheet; warnings and errors stay."""
+        drop_notifications(self._app, lambda toast: toast.severity == "information")
+
+    def place(self) -> None:
+        """Put toasts on the line above the composer, and below a sheet on the last row.
+
+        The line that names a session that asks can be clicked: toasts are above it.
+        """
+        app, chat = self._app, self._app.chat
+        keep_latest_notification(app)
+        line = chat.query_one("#input-area").region
+        asking = chat.query_one("#asking")
+        if app.screen is not chat:
+            line = Region(line.x, app.size.height - 1, line.width, 1)
+        elif asking.display:
+            line = Region(line.x, asking.region.y - 1, line.width, 1)
+        for rack in app.screen.query("ToastRack"):
+            rack.styles.margin = (0, app.size.width - line.right, app.size.height - line.y - 1, line.x)
+        if app.screen is chat and self._rack is None:
+            self._rack = chat.query_one("ToastRack")
+            chat.screen_layout_refresh_signal.subscribe(chat, lambda _: self._make_room(), immediate=True)
+
+    def _make_room(self) -> None:
+        """Move the conversation up by the rows that toasts need beside the line above the composer."""
+        chat = self._app.chat
+        talk, asking = chat.query_one("#talk"), chat.query_one("#asking")
+        rows = 0 if self._rack is None else sum(one.outer_size.height for one in self._rack.query("Toast"))
+        covered = rows if asking.display else rows - 1
+        top, right, bottom, left = GAP
+        margin = (top, right, max(bottom, min(covered, chat.size.height // 2)), left)
+        if tuple(talk.styles.margin) != margin:
+            talk.styles.margin = margin
