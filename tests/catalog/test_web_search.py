@@ -9,7 +9,7 @@ import pytest
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import WORDS, Target
 from tui.catalog.model_spec import parse_spec
-from tui.catalog.web_search import SearchWay, search_fee, search_way, search_ways, way_names
+from tui.catalog.web_search import SearchMethod, search_fee, search_method, search_method_names, search_methods
 from tui.context.calibration import Calibration
 from tui.domain.messages import WireName
 from tui.domain.request import ToolSchema
@@ -26,9 +26,9 @@ def target(name: str) -> Target:
     return Planner(CATALOG, TokenMeter(Calibration())).target(parse_spec(name, CATALOG))
 
 
-def way(name: str) -> SearchWay | None:
+def method(name: str) -> SearchMethod | None:
     at = target(name)
-    return search_way(at.provider, at.facts)
+    return search_method(at.provider, at.facts)
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def way(name: str) -> SearchWay | None:
     ],
 )
 def test_a_model_searches_as_its_provider_offers_it(model: str, name: str | None) -> None:
-    found = way(model)
+    found = method(model)
 
     assert (found.name if found is not None else None) == name
 
 
 def test_every_way_is_read_and_can_be_named_by_a_quirk() -> None:
-    assert set(WORDS["web_search"]) == {"", *way_names()}
-    assert {found.wire for found in search_ways().values()} == {
+    assert set(WORDS["web_search"]) == {"", *search_method_names()}
+    assert {found.wire for found in search_methods().values()} == {
         WireName.ANTHROPIC,
         WireName.OPENAI_RESPONSES,
         WireName.GEMINI,

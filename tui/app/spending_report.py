@@ -12,7 +12,7 @@ from typing import Literal
 
 from tui.catalog.catalog import Catalog
 from tui.catalog.prices import Price, cost_details, price_of
-from tui.catalog.web_search import SearchWay, search_way
+from tui.catalog.web_search import SearchMethod, search_method
 from tui.domain.cost import Cost, SpentRequest, money
 from tui.domain.errors import PonderError
 from tui.domain.fast_dataclass import dataclass
@@ -124,7 +124,7 @@ class _ModelPrices:
     local: bool = False
     """It runs on this machine."""
     price: Price | None = None
-    search: SearchWay | None = None
+    search: SearchMethod | None = None
 
 
 def _prices(name: str, catalog: Catalog) -> _ModelPrices:
@@ -133,7 +133,7 @@ def _prices(name: str, catalog: Catalog) -> _ModelPrices:
         provider, facts = catalog.provider(provider_id), catalog.find(provider_id, model)
     except PonderError:  # the provider is no longer configured
         return _ModelPrices()
-    return _ModelPrices(provider.costs_nothing, price_of(facts), search_way(provider, facts))
+    return _ModelPrices(provider.costs_nothing, price_of(facts), search_method(provider, facts))
 
 
 def _priced(request: SpentRequest, known: _ModelPrices) -> _Priced:
@@ -150,12 +150,12 @@ def _priced(request: SpentRequest, known: _ModelPrices) -> _Priced:
     )
 
 
-def _searches(request: SpentRequest, way: SearchWay | None) -> float | None:
+def _searches(request: SpentRequest, method: SearchMethod | None) -> float | None:
     """The fee of the searches; at most the whole cost, because prices may have changed since."""
     usage = request.usage
     if usage is None or not usage.searches:
         return 0.0
-    fee = None if way is None else way.fee(usage)
+    fee = None if method is None else method.fee(usage)
     return None if fee is None or request.cost is None else min(request.cost, fee)
 
 

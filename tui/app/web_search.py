@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui.app.open_session import OpenSession
 from tui.app.prompt_cache import CacheService
 from tui.app.settings import SettingsService
-from tui.catalog.web_search import SearchWay, search_way
+from tui.catalog.web_search import SearchMethod, search_method
 from tui.domain.cost import money
 from tui.domain.listing import ToolInfo
 from tui.domain.web_search import WEB_SEARCH
@@ -24,13 +24,13 @@ class WebSearchTool:
 
     def row(self, scale: float) -> ToolInfo:
         """The tool, for lists; ``scale`` is that of the meter."""
-        way = self._way()
+        method = self._method()
         return ToolInfo(
             name=WEB_SEARCH,
             source="the provider",
             enabled=self.is_on,
-            policy="allow" if way is not None else "none",
-            tokens=round(way.tokens * scale) if way is not None else 0,
+            policy="allow" if method is not None else "none",
+            tokens=round(method.tokens * scale) if method is not None else 0,
             description=self.sentence(),
         )
 
@@ -41,11 +41,11 @@ class WebSearchTool:
 
     def sentence(self) -> str:
         """What happens with the model in use."""
-        title, way = self._provider_title(), self._way()
-        if way is None:
+        title, method = self._provider_title(), self._method()
+        if method is None:
             return f"{self._current.spec.model} has no web search of its own at {title}."
-        price = "" if way.per_thousand is None else f" {money(way.per_thousand)} for 1,000 {_unit(way)}."
-        alone = " Its other tools are not sent meanwhile." if way.alone else ""
+        price = "" if method.per_thousand is None else f" {money(method.per_thousand)} for 1,000 {_unit(method)}."
+        alone = " Its other tools are not sent meanwhile." if method.alone else ""
         return f"{title} searches the web itself when the model wants it and asks nobody.{price}{alone}"
 
     async def switch(self, *, enabled: bool) -> str:
@@ -58,16 +58,16 @@ class WebSearchTool:
         """The same before it is done."""
         return self._settings.cost_of_value(KEY, _word(enabled=enabled))
 
-    def _way(self) -> SearchWay | None:
+    def _method(self) -> SearchMethod | None:
         target = self._current.program.planner.target(self._current.spec)
-        return search_way(target.provider, target.facts)
+        return search_method(target.provider, target.facts)
 
     def _provider_title(self) -> str:
         return self._current.program.catalog.provider(self._current.spec.provider).title
 
 
-def _unit(way: SearchWay) -> str:
-    return "answers with searches" if way.per_request else "searches"
+def _unit(method: SearchMethod) -> str:
+    return "answers with searches" if method.per_request else "searches"
 
 
 def _word(*, enabled: bool) -> str:

@@ -23,7 +23,7 @@ NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchWay:
+class SearchMethod:
     """How one maker's search is asked for and charged."""
 
     name: str
@@ -55,24 +55,24 @@ class SearchWay:
         return (1 if self.per_request else usage.searches) * self.per_thousand / 1_000
 
 
-def search_way(provider: ProviderFacts, facts: ModelFacts) -> SearchWay | None:
+def search_method(provider: ProviderFacts, facts: ModelFacts) -> SearchMethod | None:
     """Return how this model searches; None if its provider offers no search for it, or it takes no tools."""
     name = effective_quirks(provider, facts).web_search or _packaged(provider.id, facts.id)
-    way = search_ways().get(name)
-    return way if way is not None and way.wire == facts.wire and facts.tools else None
+    method = search_methods().get(name)
+    return method if method is not None and method.wire == facts.wire and facts.tools else None
 
 
 def search_fee(provider: ProviderFacts, facts: ModelFacts, usage: Usage) -> float | None:
     """Return the dollars for the searches of a response; 0 without any, None if the price is unknown."""
     if not usage.searches:
         return 0.0
-    way = search_way(provider, facts)
-    return None if way is None else way.fee(usage)
+    method = search_method(provider, facts)
+    return None if method is None else method.fee(usage)
 
 
-def way_names() -> tuple[str, ...]:
+def search_method_names() -> tuple[str, ...]:
     """Return the values of the quirk."""
-    return (*search_ways(), NONE)
+    return (*search_methods(), NONE)
 
 
 def _packaged(provider: str, model: str) -> str:
@@ -87,12 +87,12 @@ def _file() -> Mapping[str, Mapping[str, Mapping[str, object]]]:
 
 
 @cache
-def search_ways() -> Mapping[str, SearchWay]:
-    """Return all ways by name."""
-    # A test reads every way, so the types are those of the fields.
+def search_methods() -> Mapping[str, SearchMethod]:
+    """Return all methods by name."""
+    # A test reads every method, so the types are those of the fields.
     return {
-        name: SearchWay(name=name, **{**row, "wire": WireName(str(row["wire"]))})  # type: ignore[arg-type]
-        for name, row in _file()["ways"].items()
+        name: SearchMethod(name=name, **{**row, "wire": WireName(str(row["wire"]))})  # type: ignore[arg-type]
+        for name, row in _file()["methods"].items()
     }
 
 

@@ -23,7 +23,7 @@ from tui.catalog.prices import (
     table_age_days,
     table_facts,
 )
-from tui.catalog.web_search import SearchWay, search_way
+from tui.catalog.web_search import SearchMethod, search_method
 from tui.cli.user_catalog import print_problem, user_catalog
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.format_numbers import count
@@ -77,13 +77,13 @@ def run(args: argparse.Namespace) -> int:
         print_problem(problem)
         return 2
     facts = mine.catalog.find(spec.provider, spec.model)
-    price, way = price_of(facts), search_way(mine.catalog.provider(spec.provider), facts)
-    lines, total = _lines(usage, price, way, when)
+    price, method = price_of(facts), search_method(mine.catalog.provider(spec.provider), facts)
+    lines, total = _lines(usage, price, method, when)
     notes = _notes(facts, price, when)
     if args.json:
         print(json_escaped(json.dumps(_as_object(facts, lines, total, notes), ensure_ascii=False)))
     else:
-        prices = _prices(price, way, when) if total is None else []
+        prices = _prices(price, method, when) if total is None else []
         print(_as_text(facts, prices, lines, total, notes))
     return 0
 
@@ -125,27 +125,27 @@ def _usage(args: argparse.Namespace) -> Usage | None:
 
 
 def _lines(
-    usage: Usage | None, price: Price | None, way: SearchWay | None, when: datetime
+    usage: Usage | None, price: Price | None, method: SearchMethod | None, when: datetime
 ) -> tuple[Sequence[CostLine], float | None]:
     if usage is None or price is None:
         return (), None
-    details, fee = cost_details(usage, price, when), way.fee(usage) if way is not None else None
+    details, fee = cost_details(usage, price, when), method.fee(usage) if method is not None else None
     if details is None or (fee is None and usage.searches):
         return (), None
     if not fee or not usage.searches:
         return details.lines, details.dollars
-    charged = 1 if way is not None and way.per_request else usage.searches
+    charged = 1 if method is not None and method.per_request else usage.searches
     searches = CostLine(kind=SEARCHES, tokens=charged, per_million=fee / charged * MILLION, dollars=fee)
     return (*details.lines, searches), details.dollars + fee
 
 
-def _prices(price: Price | None, way: SearchWay | None, when: datetime) -> list[str]:
+def _prices(price: Price | None, method: SearchMethod | None, when: datetime) -> list[str]:
     """The prices of a model, for a question without a usage."""
     rates = price.at(when) if price is not None else {}
     shown = [f"  {NAMES[kind]:15} {_rate(rates[kind])}" for kind in KINDS if kind in rates]
-    if way is not None and way.per_thousand is not None:
-        unit = "answers with searches" if way.per_request else "searches"
-        shown.append(f"  {NAMES[SEARCHES]:15} ${way.per_thousand:g} per thousand {unit}")
+    if method is not None and method.per_thousand is not None:
+        unit = "answers with searches" if method.per_request else "searches"
+        shown.append(f"  {NAMES[SEARCHES]:15} ${method.per_thousand:g} per thousand {unit}")
     return shown
 
 

@@ -21,15 +21,15 @@ def offered_tools(target: Target, functions: tuple[ToolSchema, ...], *, web_sear
     functions = functions if target.facts.tools else ()
     if not web_search:
         return OfferedTools(functions=functions)
-    from tui.catalog.web_search import search_way  # only for those who switched it on
+    from tui.catalog.web_search import search_method  # only for those who switched it on
 
-    way = search_way(target.provider, target.facts)
-    if way is None:
+    method = search_method(target.provider, target.facts)
+    if method is None:
         sentence = f"{target.facts.id} has no web search of its own: it answers without one."
         return OfferedTools(functions=functions, warnings=(sentence,))
     warnings: tuple[str, ...] = ()
-    if way.alone and functions:
+    if method.alone and functions:
         warnings = (f"{target.facts.id} searches the web only without other tools: they are not sent.",)
         functions = ()
-    search = way.server_tool(with_functions=bool(functions))
+    search = method.server_tool(with_functions=bool(functions))
     return OfferedTools(functions=functions, server_tools=(search,), warnings=warnings)
