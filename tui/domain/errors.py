@@ -198,7 +198,7 @@ class BudgetReached(PonderError):
         """The most the request may cost, in dollars; None if unknown."""
 
 
-class MisfitAnswer(PonderError):
+class SchemaMismatch(PonderError):
     """The answer does not fit the JSON Schema that was asked for."""
 
 

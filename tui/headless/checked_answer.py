@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LARGEST = 1_000_000
 _FENCE = re.compile(r"```[a-zA-Z]*")
 LONGEST_REASON = 300
-MOST_MISFITS = 100
+MOST_MISMATCHES = 100
 """An answer may be wrong in a million places; one is told."""
 
 
@@ -73,8 +73,8 @@ def checked_answer(text: str, schema: Mapping[str, object]) -> CheckedAnswer:
         return CheckedAnswer(text=text, problem=f"The answer is not JSON: {error}.")
     validator = validator_for(schema, default=_default())(schema, registry=Registry())
     try:
-        misfit = best_match(islice(validator.iter_errors(value), MOST_MISFITS))
-        problem = "" if misfit is None else f"The answer does not fit at `{misfit.json_path}`: {_first_line(misfit)}"
+        mismatch = best_match(islice(validator.iter_errors(value), MOST_MISMATCHES))
+        problem = "" if mismatch is None else f"The answer does not fit at `{mismatch.json_path}`: {_first_line(mismatch)}"
     except Unresolvable as missing:
         problem = f"The answer cannot be checked: the schema refers to `{missing.ref}`, which is not in it."
     except RecursionError:

@@ -16,7 +16,7 @@ from tui.domain.errors import (
     BudgetReached,
     ConfigError,
     ErrorKind,
-    MisfitAnswer,
+    SchemaMismatch,
     PonderError,
     ProviderError,
     UnknownModel,
@@ -85,7 +85,7 @@ def with_checked_answer(result: RunResult, schema: Mapping[str, object]) -> RunR
     checked = checked_answer(text_of(answers(result.turn)[-1]), schema)
     if not checked.problem:
         return replace(result, checked=checked)
-    error = MisfitAnswer(checked.problem)
+    error = SchemaMismatch(checked.problem)
     return replace(result, checked=checked, error=error, exit=exit_of(error))
 
 
@@ -96,7 +96,7 @@ def exit_of(error: PonderError) -> ExitCode:
             return ExitCode.USAGE
         case ProviderError(kind=ErrorKind.NO_KEY):
             return ExitCode.NO_KEY
-        case BudgetReached() | MisfitAnswer():
+        case BudgetReached() | SchemaMismatch():
             return ExitCode.NO_WHOLE_ANSWER
         case ProviderError(kind=ErrorKind.CONTENT_FILTER | ErrorKind.EMPTY):
             return ExitCode.NO_WHOLE_ANSWER
@@ -198,7 +198,7 @@ def error_object(error: PonderError) -> dict[str, object]:
     if isinstance(error, ProviderError):
         described |= {"kind": error.kind.value, "status": error.status, "retryable": error.retryable}
         described |= {"retry_after_s": error.retry_after_s, "request_id": error.request_id}
-    if isinstance(error, MisfitAnswer):
+    if isinstance(error, SchemaMismatch):
         described |= {"kind": "schema"}
     if isinstance(error, BudgetReached):
         described |= {"kind": "budget", "scope": error.scope, "limit": error.limit}
