@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.domain.command_lines import cleaned, command_at, fenced, without_line
+from tui.domain.command_lines import command_at, console_block, plain_output, without_line
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_other_lines_stay() -> None:
     ],
 )
 def test_output_has_no_terminal_sequences(output: str, left: str) -> None:
-    assert cleaned(output) == left
+    assert plain_output(output) == left
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_output_has_no_terminal_sequences(output: str, left: str) -> None:
     ],
 )
 def test_nothing_in_the_output_ends_the_block(output: str, block: str) -> None:
-    assert fenced("ls", output) == block
+    assert console_block("ls", output) == block

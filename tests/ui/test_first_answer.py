@@ -20,7 +20,7 @@ from tests.ui.stage import on_stage, screen_strips, screen_text, type_in, until
 from tui.ui import first_answer
 from tui.ui.app import PonderApp
 from tui.ui.markdown.lexers import lexers
-from tui.ui.short_turns import SWITCH_S, short_turns
+from tui.ui.thread_switching import SWITCH_S, frequent_thread_switches
 
 ROOT = Path(__file__).resolve().parents[2]
 DRAWN_AFTER_LOADING = """
@@ -116,8 +116,8 @@ async def test_a_model_that_is_no_longer_known_is_told_by_its_request_and_not_be
 
 def test_threads_that_compute_give_the_screen_short_turns_until_the_last_has_ended() -> None:
     usual = sys.getswitchinterval()
-    with short_turns():
-        with short_turns():
+    with frequent_thread_switches():
+        with frequent_thread_switches():
             assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
         assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
     assert sys.getswitchinterval() == pytest.approx(usual)

@@ -103,13 +103,13 @@ class ProjectService:
         state = "trusted" if files.trusted else "not trusted"
         rows = [f"`{files.root}` is **{state}**.", *files.problems]
         for file in files.files:
-            rows += [f"## {files.shown(file.path)}", indented(file.text)]
+            rows += [f"## {files.shown(file.path)}", as_code_block(file.text)]
         return "\n\n".join(rows)
 
     async def _apply(self) -> None:
         await self._current.apply(self._current.layers, {})
 
 
-def indented(text: str) -> str:
+def as_code_block(text: str) -> str:
     """Text as a code block of markdown, which nothing in it can end."""
     return "\n".join(f"    {line}" for line in text.splitlines())

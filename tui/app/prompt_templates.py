@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tui.app.attachments import read_attachment
 from tui.domain.blocks import Block, TextBlock
-from tui.domain.command_lines import cleaned, command_of, fenced, fenced_lines
+from tui.domain.command_lines import command_of, console_block, fenced_lines, plain_output
 from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
@@ -181,7 +181,7 @@ def filled_in(template: PromptTemplate, arguments: str, outputs: Mapping[str, st
             return _fill(part, arguments)
         command = _filled_command(part.command, arguments)
         output = (outputs or {}).get(command, "")
-        return fenced(command, output) if part.is_line else cleaned(output).strip("\n")
+        return console_block(command, output) if part.is_line else plain_output(output).strip("\n")
 
     text = "".join(map(filled, template.parts)).strip()
     return text if _BLANK.search(template.text) else f"{text}\n\n{arguments}".strip()

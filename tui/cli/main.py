@@ -358,7 +358,7 @@ def _dollars(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Start the program; user errors are reported in a sentence with exit code 2."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-    from tui.domain.late_ssl import import_asyncio
+    from tui.domain.lazy_ssl import import_asyncio
 
     import_asyncio()
     from tui.app.launch_options import LaunchOptions

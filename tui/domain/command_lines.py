@@ -53,15 +53,15 @@ def without_line(text: str, row: int) -> str:
     return "\n".join(lines)
 
 
-def cleaned(output: str) -> str:
+def plain_output(output: str) -> str:
     """The output as a terminal would leave it: without colours, and lines that were written over left out."""
     plain = _TERMINAL_SEQUENCES.sub("", output).replace("\r\n", "\n")
     return printable("\n".join(line.rstrip("\r").rpartition("\r")[2] for line in plain.split("\n")))
 
 
-def fenced(command: str, output: str) -> str:
+def console_block(command: str, output: str) -> str:
     """The command and its output as a block of markdown, which nothing in it can end."""
-    said = f"$ {printable(command)}\n{cleaned(output)}".rstrip("\n")
-    longest = max((len(run) for run in re.findall("`+", said)), default=0)
+    block = f"$ {printable(command)}\n{plain_output(output)}".rstrip("\n")
+    longest = max((len(run) for run in re.findall("`+", block)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}console\n{said}\n{fence}"
+    return f"{fence}console\n{block}\n{fence}"

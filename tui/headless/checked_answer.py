@@ -74,7 +74,9 @@ def checked_answer(text: str, schema: Mapping[str, object]) -> CheckedAnswer:
     validator = validator_for(schema, default=_default())(schema, registry=Registry())
     try:
         mismatch = best_match(islice(validator.iter_errors(value), MOST_MISMATCHES))
-        problem = "" if mismatch is None else f"The answer does not fit at `{mismatch.json_path}`: {_first_line(mismatch)}"
+        problem = (
+            "" if mismatch is None else f"The answer does not fit at `{mismatch.json_path}`: {_first_line(mismatch)}"
+        )
     except Unresolvable as missing:
         problem = f"The answer cannot be checked: the schema refers to `{missing.ref}`, which is not in it."
     except RecursionError:

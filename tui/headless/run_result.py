@@ -16,9 +16,9 @@ from tui.domain.errors import (
     BudgetReached,
     ConfigError,
     ErrorKind,
-    SchemaMismatch,
     PonderError,
     ProviderError,
+    SchemaMismatch,
     UnknownModel,
     UsageError,
 )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui.domain.blocks import TextBlock
-from tui.domain.command_lines import cleaned, command_of, fenced
+from tui.domain.command_lines import command_of, console_block, plain_output
 from tui.domain.errors import NO_LOGIN, ErrorKind, PonderError, ProviderError
 from tui.domain.events import AppEvent, ApprovalAsked, RetryScheduled, Severity, TurnFailed, TurnFinished, TurnStarted
 from tui.domain.format_numbers import count
@@ -210,9 +210,9 @@ class LinearApp:
     async def _shell_line(self, command: str) -> None:
         """Run what the user typed after ``!``, and attach its output to the next prompt."""
         output = await self.run_shell(command)
-        lines = cleaned(output).rstrip("\n").split("\n")
+        lines = plain_output(output).rstrip("\n").split("\n")
         self.out.say([*lines, "End of the output. It is attached to the next prompt."])
-        self.composing.attach(f"!{one_line(command, 60)}", TextBlock(text=fenced(command, output)))
+        self.composing.attach(f"!{one_line(command, 60)}", TextBlock(text=console_block(command, output)))
 
     # Stopping and leaving
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tui.app.request_words import indented, words_of
+from tui.app.request_text import as_indented_json, as_text
 from tui.context.bill import Bill
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock
 from tui.domain.cost import money
@@ -43,7 +43,7 @@ async def inspect(app: LinearApp) -> None:
             case "blocks":
                 app.out.say(block_lines(preview, app.conversation.view().turns))
             case "request":
-                app.out.say(indented(await chat.wire_preview(draft)).split("\n"))
+                app.out.say(as_indented_json(await chat.wire_preview(draft)).split("\n"))
             case "last":
                 app.out.say(_exchange(app))
             case _:
@@ -104,7 +104,7 @@ def _block_lines(preview: RequestPreview, turns: Sequence[Turn]) -> Iterator[str
                 sent = verdict is not None and verdict.sent
                 reason = "replaced by a summary" if verdict is None else verdict.reason.value.removeprefix(NOT_SENT)
                 state = "sent" if sent else f"not sent, {reason}"
-                yield f"{_kind(message, block)}, {state}: {one_line(words_of(block), 100)}"
+                yield f"{_kind(message, block)}, {state}: {one_line(as_text(block), 100)}"
 
 
 def _kind(message: Message, block: Block) -> str:
@@ -122,7 +122,7 @@ def _exchange(app: LinearApp) -> list[str]:
     if last is None:
         return ["Nothing was sent yet."]
     took = f"Answered in {duration(last.seconds)}." if last.seconds is not None else "No answer yet."
-    return [*indented(last.request).split("\n"), took, *last.events[:MOST_EVENTS]]
+    return [*as_indented_json(last.request).split("\n"), took, *last.events[:MOST_EVENTS]]
 
 
 async def _difference(app: LinearApp, draft: str) -> list[str]:
@@ -130,6 +130,6 @@ async def _difference(app: LinearApp, draft: str) -> list[str]:
     if last is None:
         return ["Nothing was sent yet."]
     now = await app.services.chat.wire_preview(draft)
-    before, after = (indented(request.get("body")).split("\n") for request in (last.request, now))
+    before, after = (as_indented_json(request.get("body")).split("\n") for request in (last.request, now))
     found = list(difflib.unified_diff(before, after, "last", "next", lineterm="", n=2))
     return [row[:400] for row in found] or ["The next request is the same as the last."]

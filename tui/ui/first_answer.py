@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 from functools import cache
 
-from tui.ui.short_turns import short_turns
+from tui.ui.thread_switching import frequent_thread_switches
 
 
 @cache
 def load() -> None:
     """Import the modules and make the parser, once."""
-    with short_turns():
+    with frequent_thread_switches():
         # Imported here, on the thread: this module belongs to the first screen.
         from tui.ui.markdown import document  # noqa: F401  # what the transcript imports with the first words
         from tui.ui.markdown.tokens import parse

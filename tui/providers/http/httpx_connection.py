@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import SplitResult
 
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.late_ssl import complete_asyncio
+from tui.domain.lazy_ssl import complete_asyncio
 from tui.domain.printable import one_line
 from tui.providers.http.connection import RawResponse, Route
 from tui.providers.http.deadlines import RequestLimits

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.app.request_words import indented, words_of
+from tui.app.request_text import as_indented_json, as_text
 from tui.catalog.catalog import effective_quirks
 from tui.context.bill import Bill, ModelBill
 from tui.context.breakpoints import breakpoints
@@ -219,7 +219,7 @@ def _block(message: Message, block: Block, verdict: Verdict | None, size: int, w
     reason = verdict.reason.value.removeprefix(NOT_SENT) if verdict is not None else "replaced by a summary"
     reason = "" if reason == "sent" else f"  {reason}"
     used = 14 + 8 + 2 + 22 + width_of(reason)
-    text = one_line(words_of(block), max(0, width - used)) if width - used > 8 else ""
+    text = one_line(as_text(block), max(0, width - used)) if width - used > 8 else ""
     return [
         mark,
         Run(count + "  ", "text"),
@@ -257,7 +257,7 @@ def as_curl(request: Mapping[str, object]) -> str:
 def diff_lines(before: object, after: object) -> list[Line]:
     """The differences between the last request body and the next."""
     rows = difflib.unified_diff(
-        indented(before).split("\n"), indented(after).split("\n"), "last", "next", lineterm="", n=3
+        as_indented_json(before).split("\n"), as_indented_json(after).split("\n"), "last", "next", lineterm="", n=3
     )
     roles = {"+": "diff-added", "-": "diff-removed", "@": "accent"}
     return [[Run(printable(row)[:400], roles.get(row[:1], "code"))] for row in rows]
@@ -398,7 +398,7 @@ class Inspector(Sheet[None]):
             return
         path = Path("ponder-request.json")
         try:
-            path.write_text(indented(self._request), encoding="utf-8")
+            path.write_text(as_indented_json(self._request), encoding="utf-8")
             path.chmod(0o600)
         except OSError as error:
             self.say(f"Cannot write {path.name}: {error.strerror}.")

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from tui.domain.command_lines import cleaned, fenced, without_line
+from tui.domain.command_lines import console_block, plain_output, without_line
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import duration
@@ -66,7 +66,7 @@ class RunningLine(Static):
         line = Content.styled(head, "$accent") + Content.styled(end, "$muted-text")
         left = room - len(head) - len(end) - 3
         if self._output and left > 8:
-            line += Content.styled(f" · {line_within(one_line(cleaned(self._output), 200), left)}", "$muted-text")
+            line += Content.styled(f" · {line_within(one_line(plain_output(self._output), 200), left)}", "$muted-text")
         self.update(line)
 
 
@@ -134,7 +134,7 @@ class ShellCommands:
                 self._app.say(error.message, Severity.WARNING, error.advice)
                 return
             if session == self._app.services.chat.session_id:
-                self._insert(composer.chips.paste(fenced(command, output), f"!{command}")[0])
+                self._insert(composer.chips.paste(console_block(command, output), f"!{command}")[0])
 
         start_work(self._app, work)
 

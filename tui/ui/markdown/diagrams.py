@@ -13,7 +13,7 @@ from tui.typeset.drawing import Drawing
 from tui.ui.markdown.chunks import DIAGRAM_LIMITS, Chunk, is_diagram, is_too_long
 from tui.ui.markdown.row_breaks import cut_row
 from tui.ui.markdown.runs import CODE_EDGE, Line, Look, Run, width_of
-from tui.ui.short_turns import short_turns
+from tui.ui.thread_switching import frequent_thread_switches
 
 LOG = logging.getLogger(__name__)
 KEPT = 64
@@ -88,7 +88,7 @@ class Drawings:
                 heard()
 
     def _drawn(self, request: Request) -> Drawing | str:
-        with short_turns():  # a layout is pure Python
+        with frequent_thread_switches():  # a layout is pure Python
             return _draw(request)
 
 

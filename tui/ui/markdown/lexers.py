@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tui.ui.short_turns import short_turns
+from tui.ui.thread_switching import frequent_thread_switches
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -60,7 +60,7 @@ class Lexers:
             self._listeners.remove(heard)
 
     def _run(self, name: str) -> None:
-        with short_turns():
+        with frequent_thread_switches():
             self._load(name)
         self._loading.discard(name)
         for heard in [*self._listeners]:

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 
 from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView
-from tui.ui.short_turns import short_turns
+from tui.ui.thread_switching import frequent_thread_switches
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def load_panels() -> None:
     """Import the panels, on a thread: the first screen and the first keys do without them."""
-    with short_turns():
+    with frequent_thread_switches():
         import tui.ui.panels.panels  # noqa: F401  # imported only to load it
 
 

@@ -1,4 +1,4 @@
-"""The parts of a request in words, as the inspector of the screen and the line-by-line form print them."""
+"""The parts of a request as text, for the inspectors of the screen and of the line-by-line form."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 
 
-def words_of(block: Block) -> str:
-    """The text of a block, or what stands for it."""
+def as_text(block: Block) -> str:
+    """The text of a block, or a description."""
     match block:
         case TextBlock(text=text) | ThinkingBlock(text=text):
             return text or "(no text, sealed)"
@@ -20,6 +20,5 @@ def words_of(block: Block) -> str:
             return block.kind
 
 
-def indented(body: object) -> str:
-    """JSON to be read."""
+def as_indented_json(body: object) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""Lets the screen have its turns while a thread computes."""
+"""Keeps the screen responsive while another thread computes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SWITCH_S = 0.0005
-"""The longest that a computing thread keeps the screen waiting."""
+"""The longest that the screen waits for a computing thread."""
 
 _lock = threading.Lock()
 _usual: list[float] = []
-"""The interval before, once for each thread that is inside."""
+"""The interval before, once for each thread that computes."""
 
 
 @contextmanager
-def short_turns() -> Iterator[None]:
-    """Switch threads often: with the usual interval, the screen would wait 5 ms for each of its turns."""
+def frequent_thread_switches() -> Iterator[None]:
+    """With Python's usual interval, the screen would wait 5 ms each time it has something to do."""
     with _lock:
         _usual.append(_usual[-1] if _usual else sys.getswitchinterval())
         sys.setswitchinterval(SWITCH_S)
