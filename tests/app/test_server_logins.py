@@ -40,7 +40,7 @@ async def _asked(s: Screen) -> str:
     """The address that the sheet shows."""
     await until(s.pilot, lambda: isinstance(s.app.screen, ServerForm))
     await s.until_it_says("Log in to tracker")
-    (form,) = s.house.services.servers.forms()
+    (form,) = s.house.services.mcp.forms()
     return form.address
 
 

@@ -11,19 +11,19 @@ import pytest
 from tests.fakes.bench import Bench
 from tests.fakes.mcp_bench import offers_opened
 from tests.patience import PATIENCE_S
-from tui.app.server_offers import open_argument, read_arguments, usage
+from tui.app.mcp import open_argument, read_arguments, usage
 from tui.commands.builtin import registry
-from tui.commands.builtin.server_prompts import SERVER_PROMPT, server_prompt_commands
+from tui.commands.builtin.mcp_prompts import MCP_PROMPT, mcp_prompt_commands
 from tui.domain.blocks import FROM_SERVER, ImageBlock, TextBlock
 from tui.domain.errors import ToolError, UsageError
-from tui.domain.listing import PromptArgument, ServerPrompt
+from tui.domain.listing import McpPrompt, PromptArgument
 from tui.domain.printable import printable
 from tui.tools.mcp.prompts import prompt_blocks, prompts_of, with_words
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
 
 
-def _named(bench: Bench, word: str) -> ServerPrompt:
+def _named(bench: Bench, word: str) -> McpPrompt:
     return next(prompt for prompt in bench.toolbox.mcp.prompts() if prompt.word == word)
 
 
@@ -33,7 +33,7 @@ async def _text(bench: Bench, word: str, **arguments: str) -> str:
     return block.text
 
 
-def _prompts(*names: str, server: str = "docs") -> list[ServerPrompt]:
+def _prompts(*names: str, server: str = "docs") -> list[McpPrompt]:
     return list(with_words(prompts_of(server, [{"name": name} for name in names])[0]))
 
 
@@ -41,7 +41,7 @@ def _message(*content: object, role: str = "user") -> dict[str, object]:
     return {"messages": [{"role": role, "content": each} for each in content]}
 
 
-HELLO = ServerPrompt(server="docs", theirs="hello", word="docs:hello")
+HELLO = McpPrompt(server="docs", theirs="hello", word="docs:hello")
 
 
 async def test_prompts_are_listed_and_filled_in(tmp_path: Path) -> None:
@@ -89,9 +89,9 @@ async def test_keys_are_taken_out_of_the_text(tmp_path: Path) -> None:
 async def test_a_prompt_that_the_server_does_not_know_or_refuses_is_told(tmp_path: Path) -> None:
     async with offers_opened(tmp_path) as bench:
         with pytest.raises(ToolError, match="The MCP server `docs` refused"):
-            await bench.toolbox.mcp.prompt(ServerPrompt(server="docs", theirs="gone", word="docs:gone"), {})
+            await bench.toolbox.mcp.prompt(McpPrompt(server="docs", theirs="gone", word="docs:gone"), {})
         with pytest.raises(ToolError, match="There is no MCP server `other`"):
-            await bench.toolbox.mcp.prompt(ServerPrompt(server="other", theirs="x", word="other:x"), {})
+            await bench.toolbox.mcp.prompt(McpPrompt(server="other", theirs="x", word="other:x"), {})
 
 
 # What a hostile server could try.
@@ -103,7 +103,7 @@ async def test_no_name_of_a_prompt_shadows_a_command_or_a_template(tmp_path: Pat
         words = [prompt.word for prompt in bench.toolbox.mcp.prompts()]
         assert len(words) == len(set(words)) >= 14
         assert {word for word in words if word.count(":") != 1 or word in registry().slash_words} == set()
-        both = registry().with_commands(SERVER_PROMPT, server_prompt_commands(bench.toolbox.mcp.prompts(), ()))
+        both = registry().with_commands(MCP_PROMPT, mcp_prompt_commands(bench.toolbox.mcp.prompts(), ()))
         assert [both.by_slash(word) for word in registry().slash_words] == [
             registry().by_slash(word) for word in registry().slash_words
         ]
@@ -113,7 +113,7 @@ async def test_no_name_of_a_prompt_shadows_a_command_or_a_template(tmp_path: Pat
 @pytest.mark.long
 async def test_names_and_descriptions_hide_nothing(tmp_path: Path) -> None:
     async with offers_opened(tmp_path, "hostile") as bench:
-        for command in server_prompt_commands(bench.toolbox.mcp.prompts(), ()):
+        for command in mcp_prompt_commands(bench.toolbox.mcp.prompts(), ()):
             shown = f"{command.slash} {command.title} {command.help}"
             assert printable(shown, keep_newlines=False) == shown
             assert len(shown) < 450
@@ -213,7 +213,7 @@ def test_a_role_that_does_not_exist_is_the_users() -> None:
 # Arguments.
 
 
-REVIEW = ServerPrompt(
+REVIEW = McpPrompt(
     server="docs",
     theirs="review",
     word="docs:review",

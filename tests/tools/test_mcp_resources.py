@@ -12,7 +12,7 @@ import pytest
 from tests.fakes.mcp_bench import offers_opened
 from tui.domain.blocks import FROM_SERVER, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.errors import ToolError
-from tui.domain.listing import ServerResource
+from tui.domain.listing import McpResource
 from tui.domain.messages import Message, Role, Turn
 from tui.engine.turn import holds_untrusted_content
 from tui.tools.mcp.resources import is_offered, resource_blocks, resources_of, template_of
@@ -114,12 +114,12 @@ def test_a_list_without_end_is_cut_and_titles_hide_nothing() -> None:
     ],
 )
 def test_what_a_template_means(template: str, uri: str, fits: bool) -> None:
-    assert is_offered(uri, [ServerResource(server="docs", uri=template, is_template=True)]) is fits
+    assert is_offered(uri, [McpResource(server="docs", uri=template, is_template=True)]) is fits
 
 
 def test_a_template_without_variables_means_nothing() -> None:
     assert template_of("notes://{}") is None
-    assert not is_offered("notes://{}", [ServerResource(server="docs", uri="notes://{}", is_template=True)])
+    assert not is_offered("notes://{}", [McpResource(server="docs", uri="notes://{}", is_template=True)])
 
 
 @pytest.mark.parametrize(

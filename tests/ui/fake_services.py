@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
-from tests.ui.fake_servers import FakeServers
+from tests.ui.fake_mcp import FakeMcp
 from tui.app.background_sessions import BackgroundEvent, activity_of, next_to_see
 from tui.app.branches import Branches
 from tui.app.models import ModelService
@@ -470,7 +470,7 @@ class FakeServices(AppServices):
         self.settings: FakeSettings = FakeSettings(self.chat, self.values)
         self.keys: FakeKeys = FakeKeys()
         self.tools: FakeTools = FakeTools()
-        self.servers: FakeServers = FakeServers()
+        self.mcp: FakeMcp = FakeMcp()
         self.drafts: FakeDrafts = FakeDrafts()
         self.library: FakeLibrary = FakeLibrary(self.now)
         self.branches: FakeBranches = FakeBranches()

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from tui.app.attachments import read_attachments, refuse_documents
 from tui.app.branches import Branches
 from tui.app.chat import ChatService
+from tui.app.mcp import McpService
 from tui.app.models import ModelService
 from tui.app.open_session import OpenSession
 from tui.app.project import ProjectService
 from tui.app.prompt_cache import CacheService
 from tui.app.provider_availability import ProviderAvailability
-from tui.app.server_offers import ServerOffers
 from tui.app.session_storage import Storage
 from tui.app.sessions import SessionsService
 from tui.app.settings import SettingsService
@@ -262,7 +262,7 @@ class AppServices:
         self.branches = Branches(current)
         self.side = SideQuestions(current)
         self.project = ProjectService(current, self.cache)
-        self.servers = ServerOffers(current)
+        self.mcp = McpService(current)
 
     async def discover(self) -> None:
         """Search the keyring and local servers; an available model replaces an unused default demo."""

@@ -181,12 +181,12 @@ def open_tools(
     """
 
     def build() -> Toolbox:
-        from tui.providers.server_logins import ServerLogins
+        from tui.providers.mcp_logins import McpLogins
         from tui.tools.mcp.logins import SavedLogins
         from tui.tools.permissions.permissions import Policy
         from tui.tools.toolbox import ToolEnvironment, build_toolbox
 
-        kept = ServerLogins(paths.credentials_file, redactor)
+        kept = McpLogins(paths.credentials_file, redactor)
         return build_toolbox(
             ToolEnvironment(
                 folder=options.folder,

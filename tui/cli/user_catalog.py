@@ -17,8 +17,8 @@ from tui.domain.printable import printable
 from tui.domain.thinking import ModelSpec
 from tui.providers.configured_secrets import learn_all_keys, learn_configured
 from tui.providers.keys import Keys
+from tui.providers.mcp_logins import learn_logins
 from tui.providers.redaction import Redactor
-from tui.providers.server_logins import learn_logins
 from tui.settings.config_file import located, read_config
 from tui.settings.layers import Layer, Layers
 from tui.settings.paths import find_paths

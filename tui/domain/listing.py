@@ -130,7 +130,7 @@ class PromptArgument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerPrompt:
+class McpPrompt:
     """A prompt that an MCP server offers."""
 
     server: str
@@ -143,7 +143,7 @@ class ServerPrompt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerResource:
+class McpResource:
     """A resource that an MCP server offers, or a template of addresses."""
 
     server: str

@@ -78,7 +78,7 @@ class LinearApp:
         self._loop = asyncio.get_running_loop()
         self._end = self._loop.create_future()
         self.services.sessions.listen(self._heard_elsewhere)
-        self.services.servers.follow_forms(self._form_asked)
+        self.services.mcp.follow_forms(self._form_asked)
         self.typed.start()
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -91,7 +91,7 @@ class LinearApp:
                         task.cancel()
         finally:
             self.services.sessions.listen(None)
-            self.services.servers.follow_forms(None)
+            self.services.mcp.follow_forms(None)
             self.composing.keep(self.typed.unfinished() if self.typed.is_terminal else "")
 
     @property
@@ -177,12 +177,12 @@ class LinearApp:
         """The context that commands run with."""
         if self._context is None:
             self._context = self._made_context(self._make_commands())
-        if prompts := self.services.servers.prompts():
-            from tui.commands.builtin.server_prompts import SERVER_PROMPT, server_prompt_commands
+        if prompts := self.services.mcp.prompts():
+            from tui.commands.builtin.mcp_prompts import MCP_PROMPT, mcp_prompt_commands
 
             registry = self._context.registry
-            others = {command.slash for command in registry if not command.id.startswith(SERVER_PROMPT)}
-            self.use_registry(registry.with_commands(SERVER_PROMPT, server_prompt_commands(prompts, others)))
+            others = {command.slash for command in registry if not command.id.startswith(MCP_PROMPT)}
+            self.use_registry(registry.with_commands(MCP_PROMPT, mcp_prompt_commands(prompts, others)))
         return self._context
 
     def use_commands(self, registry: Registry) -> None:
@@ -271,7 +271,7 @@ class LinearApp:
             self.end_from_thread(PIPE_CLOSED)
 
     def _form_asked(self) -> None:
-        if self.services.servers.forms():
+        if self.services.mcp.forms():
             from tui.linear.form_view import fill_in_forms  # few servers have forms
 
             self.work.add(lambda: fill_in_forms(self))

@@ -76,8 +76,8 @@ class ScreenParts:
         services, name = self._app.services, path.removeprefix("@")
 
         async def read() -> None:
-            if services.servers.is_resource(name):
-                found = await services.servers.resource(name)
+            if services.mcp.is_resource(name):
+                found = await services.mcp.resource(name)
             else:
                 found = await asyncio.to_thread(services.drafts.read_attachments, path)
             for title, block in found:

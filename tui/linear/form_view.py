@@ -19,10 +19,10 @@ SEND, DECLINE, AGAIN, EMPTY = "send", "decline", "again", "empty"
 
 async def fill_in_forms(app: LinearApp) -> None:
     """Ask for everything that servers wait for."""
-    while forms := app.services.servers.forms():
+    while forms := app.services.mcp.forms():
         form = forms[0]
         answer = await _answer(app, form)
-        if not await app.services.servers.answer_form(form, answer):
+        if not await app.services.mcp.answer_form(form, answer):
             app.conversation.say(f"{form.server} no longer waits for an answer.")
 
 

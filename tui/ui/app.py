@@ -154,15 +154,15 @@ class PonderApp(HookedApp[int]):
         self.theming.watch(self)
         self.services.sessions.listen(self._heard_elsewhere)
         self.ui_services.diagrams.begin()
-        self.services.servers.follow(lambda: self._later(self.ui_services.use_server_prompts))
-        self.ui_services.use_server_prompts()
-        self.services.servers.follow_forms(lambda: self._later(self.ui_services.show_forms))
+        self.services.mcp.follow(lambda: self._later(self.ui_services.use_mcp_prompts))
+        self.ui_services.use_mcp_prompts()
+        self.services.mcp.follow_forms(lambda: self._later(self.ui_services.show_forms))
 
     def on_unmount(self) -> None:
         """Hear no more of sessions in the background, and decode nothing more."""
         self.services.sessions.listen(None)
-        self.services.servers.follow(None)
-        self.services.servers.follow_forms(None)
+        self.services.mcp.follow(None)
+        self.services.mcp.follow_forms(None)
         self.ui_services.pictures.close()
         self.ui_services.diagrams.end()
 

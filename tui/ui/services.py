@@ -11,8 +11,8 @@ from textual import constants
 
 from tui.commands.builtin import registry as builtins
 from tui.commands.builtin.chat import CLIPBOARD
+from tui.commands.builtin.mcp_prompts import MCP_PROMPT, mcp_prompt_commands
 from tui.commands.builtin.project import PROMPT, template_commands
-from tui.commands.builtin.server_prompts import SERVER_PROMPT, server_prompt_commands
 from tui.commands.keymap import key_words
 from tui.commands.registry import CommandContext, Registry, Screen, Step, View
 from tui.domain.blocks import Block
@@ -96,11 +96,11 @@ class UiServices:
         self._app.registry = registry
         self._context = replace(self._context, registry=registry)
 
-    def use_server_prompts(self) -> None:
+    def use_mcp_prompts(self) -> None:
         """Make commands of the prompts that MCP servers list now. Other commands keep their words."""
-        prompts = self._app.services.servers.prompts()
-        others = {command.slash for command in self.registry if not command.id.startswith(SERVER_PROMPT)}
-        registry = self.registry.with_commands(SERVER_PROMPT, server_prompt_commands(prompts, others))
+        prompts = self._app.services.mcp.prompts()
+        others = {command.slash for command in self.registry if not command.id.startswith(MCP_PROMPT)}
+        registry = self.registry.with_commands(MCP_PROMPT, mcp_prompt_commands(prompts, others))
         self._app.registry = registry
         self._context = replace(self._context, registry=registry)
 
@@ -111,7 +111,7 @@ class UiServices:
         shown = [screen for screen in self._app.screen_stack if isinstance(screen, ServerForm)]
         for sheet in shown:
             sheet.look()
-        forms = self._app.services.servers.forms()
+        forms = self._app.services.mcp.forms()
         if forms and not shown:
             self._app.push_screen(ServerForm(forms[0]), lambda _: self.show_forms())
 
@@ -171,7 +171,7 @@ class UiServices:
 
     def attach(self, path: str) -> None:
         """Attach a file, the files of a folder or pattern, or a resource of an MCP server, as chips in the composer."""
-        servers, drafts = self._app.services.servers, self._app.services.drafts
+        servers, drafts = self._app.services.mcp, self._app.services.drafts
 
         async def read_and_insert() -> None:
             found: tuple[tuple[str, Block], ...]

@@ -108,7 +108,7 @@ def _cost_of_uncompress(context: CommandContext, _: str) -> str:
 
 async def _mcp(context: CommandContext, argument: str) -> None:
     action, _, name = argument.partition(" ")
-    servers, screen = context.services.servers, context.screen
+    servers, screen = context.services.mcp, context.screen
     if argument:
         work = {"login": servers.log_in, "logout": servers.log_out}.get(action)
         if work is None or not name.strip():
@@ -129,7 +129,7 @@ def _logins(context: CommandContext, typed: str) -> list[str]:
     action, blank, name = typed.partition(" ")
     if not blank:
         return [word for word in ("login", "logout") if word.startswith(action)]
-    names = context.services.servers.with_login()
+    names = context.services.mcp.with_login()
     return [each for each in names if each.startswith(name)] if action in ("login", "logout") else []
 
 

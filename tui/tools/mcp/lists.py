@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tui.domain.listing import ServerPrompt, ServerResource
+from tui.domain.listing import McpPrompt, McpResource
 from tui.tools.mcp.prompts import prompts_of
 from tui.tools.mcp.resources import resources_of
 from tui.tools.mcp.results import ForeignTool, tools_of
@@ -39,8 +39,8 @@ class ServerLists:
     changed: Callable[[], None] = _nothing
     """Called after a list other than the tools' has changed."""
     tools: tuple[ForeignTool, ...] = ()
-    prompts: tuple[ServerPrompt, ...] = ()
-    resources: tuple[ServerResource, ...] = ()
+    prompts: tuple[McpPrompt, ...] = ()
+    resources: tuple[McpResource, ...] = ()
     stale: set[str] = field(default_factory=set)
     """The lists to read again."""
     _remarks: dict[str, tuple[str, ...]] = field(default_factory=dict)

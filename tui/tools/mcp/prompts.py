@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tui.domain.blocks import FROM_SERVER, Block, TextBlock
 from tui.domain.errors import ToolError
-from tui.domain.listing import PromptArgument, ServerPrompt
+from tui.domain.listing import McpPrompt, PromptArgument
 from tui.domain.printable import one_line, scrubbed
 from tui.tools.mcp.results import picture_of, text_of
 
@@ -24,9 +24,9 @@ MAX_TEXT = 1_000_000
 _NOT_IN_WORDS = re.compile(r"[^a-z0-9_-]+")
 
 
-def prompts_of(server: str, listed: Iterable[Mapping[str, object]]) -> tuple[tuple[ServerPrompt, ...], tuple[str, ...]]:
+def prompts_of(server: str, listed: Iterable[Mapping[str, object]]) -> tuple[tuple[McpPrompt, ...], tuple[str, ...]]:
     """The prompts that can be used, and remarks about those that cannot. ``with_words`` names them."""
-    found: dict[str, ServerPrompt] = {}
+    found: dict[str, McpPrompt] = {}
     remarks: list[str] = []
     for row in listed:
         theirs = row.get("name")
@@ -40,7 +40,7 @@ def prompts_of(server: str, listed: Iterable[Mapping[str, object]]) -> tuple[tup
             remarks.append(f"more than {MAX_PROMPTS} prompts: the rest is omitted")
             break
         description = row.get("description") or row.get("title") or ""
-        found[theirs] = ServerPrompt(
+        found[theirs] = McpPrompt(
             server=server, theirs=theirs, word="", description=one_line(str(description), 100), arguments=arguments
         )
     return tuple(sorted(found.values(), key=lambda prompt: prompt.theirs)), tuple(remarks)
@@ -59,7 +59,7 @@ def _arguments(listed: object) -> tuple[PromptArgument, ...]:
     )
 
 
-def with_words(prompts: Sequence[ServerPrompt]) -> tuple[ServerPrompt, ...]:
+def with_words(prompts: Sequence[McpPrompt]) -> tuple[McpPrompt, ...]:
     """The prompts of all servers with their slash words.
 
     Every word has a colon, which no command and no template has. Names that differ only in letter case, or in what a
@@ -73,7 +73,7 @@ def with_words(prompts: Sequence[ServerPrompt]) -> tuple[ServerPrompt, ...]:
     )
 
 
-def _is_clear(prompt: ServerPrompt, word: str, times: Mapping[str, int]) -> bool:
+def _is_clear(prompt: McpPrompt, word: str, times: Mapping[str, int]) -> bool:
     given = f"{prompt.server}:{prompt.theirs}"
     return word == given or (times[word] == 1 and word == given.lower())
 
@@ -84,11 +84,11 @@ def _word(name: str) -> str:
     return word if word[0].isalpha() else f"mcp-{word}"
 
 
-def _hash(prompt: ServerPrompt) -> str:
+def _hash(prompt: McpPrompt) -> str:
     return hashlib.sha256(f"{prompt.server}\0{prompt.theirs}".encode(errors="replace")).hexdigest()[:6]
 
 
-def prompt_blocks(prompt: ServerPrompt, result: Mapping[str, object]) -> tuple[Block, ...]:
+def prompt_blocks(prompt: McpPrompt, result: Mapping[str, object]) -> tuple[Block, ...]:
     """The messages of a prompt as one message of the user, which says where it comes from."""
     messages = result.get("messages")
     rows = [row for row in messages if isinstance(row, dict)] if isinstance(messages, list) else []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tui.domain.blocks import FROM_SERVER, Block, DocumentBlock, ImageBlock, TextBlock, picture_type
 from tui.domain.errors import ToolError
-from tui.domain.listing import ServerResource
+from tui.domain.listing import McpResource
 from tui.domain.printable import one_line, printable, scrubbed
 
 MAX_RESOURCES = 1_000
@@ -28,9 +28,9 @@ _UNTYPABLE = re.compile(r"[\s⟦⟧@]")
 
 def resources_of(
     server: str, listed: Iterable[Mapping[str, object]], templates: Iterable[Mapping[str, object]]
-) -> tuple[tuple[ServerResource, ...], tuple[str, ...]]:
+) -> tuple[tuple[McpResource, ...], tuple[str, ...]]:
     """The resources and templates that can be typed, and remarks about the others."""
-    found: dict[str, ServerResource] = {}
+    found: dict[str, McpResource] = {}
     untypable = more = 0
     for key, rows in (("uri", listed), ("uriTemplate", templates)):
         for row in rows:
@@ -48,9 +48,7 @@ def resources_of(
                 more += 1
             else:
                 title = one_line(str(row.get("title") or row.get("name") or row.get("description") or ""), 100)
-                found[address] = ServerResource(
-                    server=server, uri=address, title=title, is_template=key == "uriTemplate"
-                )
+                found[address] = McpResource(server=server, uri=address, title=title, is_template=key == "uriTemplate")
     remarks = [f"{untypable} resources are omitted: their addresses cannot be typed"] if untypable else []
     remarks += [f"more than {MAX_RESOURCES:,} resources: the rest is omitted"] if more else []
     return tuple(sorted(found.values(), key=lambda resource: resource.uri)), tuple(remarks)
@@ -103,7 +101,7 @@ def template_of(address: str) -> Template | None:
     )
 
 
-def is_offered(uri: str, resources: Iterable[ServerResource]) -> bool:
+def is_offered(uri: str, resources: Iterable[McpResource]) -> bool:
     """Whether a server listed this address, or a template that means it."""
     for resource in resources:
         if not resource.is_template:

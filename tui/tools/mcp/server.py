@@ -27,7 +27,7 @@ from tui.domain.blocks import Block
 from tui.domain.errors import ToolError
 from tui.domain.format_numbers import count
 from tui.domain.forms import FormAnswer
-from tui.domain.listing import ServerInfo, ServerPrompt, ServerResource
+from tui.domain.listing import McpPrompt, McpResource, ServerInfo
 from tui.domain.printable import one_line, printable
 from tui.settings.user_files import with_home
 from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
@@ -241,7 +241,7 @@ class Server:
         with use.paused():
             return await self.forms.ask(form)
 
-    async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str], use: ServerUse) -> tuple[Block, ...]:
+    async def prompt(self, prompt: McpPrompt, arguments: Mapping[str, str], use: ServerUse) -> tuple[Block, ...]:
         """The text of a prompt."""
         client = await self.up()
         with self._in_use(use):
@@ -259,7 +259,7 @@ class Server:
         return resource_blocks(self.name, uri, result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     async def completions(
-        self, of: ServerPrompt | ServerResource, argument: str, typed: str, others: Mapping[str, str]
+        self, of: McpPrompt | McpResource, argument: str, typed: str, others: Mapping[str, str]
     ) -> Sequence[str]:
         """The server's suggestions for an argument of a prompt or a variable of a template."""
         from mcp_types import PromptReference, ResourceTemplateReference
@@ -269,7 +269,7 @@ class Server:
             return []
         reference = (
             PromptReference(type="ref/prompt", name=of.theirs)
-            if isinstance(of, ServerPrompt)
+            if isinstance(of, McpPrompt)
             else ResourceTemplateReference(type="ref/resource", uri=of.uri)
         )
         answer = client.complete(reference, {"name": argument, "value": typed}, dict(others))

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import ToolError
-from tui.domain.listing import ServerInfo, ServerPrompt, ServerResource
+from tui.domain.listing import McpPrompt, McpResource, ServerInfo
 from tui.domain.printable import one_line
 from tui.domain.request import ToolSchema
 from tui.tools.builtin.fetch_url import ProxyFor
@@ -65,11 +65,11 @@ class McpServers:
         )
         return PreparedCall(actions=(action,), perform=perform)
 
-    def prompts(self) -> tuple[ServerPrompt, ...]:
+    def prompts(self) -> tuple[McpPrompt, ...]:
         """The prompts of all servers, by their slash words."""
         return with_words([prompt for server in self.servers for prompt in server.lists.prompts])
 
-    async def prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> tuple[Block, ...]:
+    async def prompt(self, prompt: McpPrompt, arguments: Mapping[str, str]) -> tuple[Block, ...]:
         """The text of a prompt. Raises ToolError."""
         blocks = await self._in_time(
             lambda use: self._named(prompt.server).prompt(prompt, arguments, use), prompt.server
@@ -77,7 +77,7 @@ class McpServers:
         return tuple(map(self._without_secrets, blocks))
 
     async def completions(
-        self, of: ServerPrompt | ServerResource, argument: str, typed: str, others: Mapping[str, str]
+        self, of: McpPrompt | McpResource, argument: str, typed: str, others: Mapping[str, str]
     ) -> Sequence[str]:
         """Suggestions for an argument of a prompt or a variable of a template, as far as they can be typed."""
         server = self._named(of.server)
@@ -86,7 +86,7 @@ class McpServers:
         values = await self._in_time(lambda _: server.completions(of, argument, typed, others), of.server)
         return [value for value in values[:MAX_VALUES] if value.strip() and one_line(value, MAX_VALUE) == value]
 
-    def resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
+    def resources(self) -> Mapping[str, tuple[McpResource, ...]]:
         """The resources of each server that is not switched off."""
         return {server.name: server.lists.resources for server in self.servers if server.state != OFF}
 
@@ -95,7 +95,7 @@ class McpServers:
         parts = await self._in_time(lambda use: self._named(server).resource(uri, use), server)
         return tuple((name, self._without_secrets(block)) for name, block in parts)
 
-    async def addresses(self, template: ServerResource, typed: str) -> Sequence[str]:
+    async def addresses(self, template: McpResource, typed: str) -> Sequence[str]:
         """Addresses that a template with one variable can mean, as the server completes what was typed."""
         shape = template_of(template.uri)
         if shape is None or len(shape.variables) != 1 or not typed.startswith(shape.beginning):
@@ -103,7 +103,7 @@ class McpServers:
         values = await self.completions(template, shape.variables[0], typed[len(shape.beginning) :], {})
         return [f"{shape.beginning}{value}{shape.end}" for value in values if " " not in value]
 
-    def is_offered(self, template: ServerResource, uri: str) -> bool:
+    def is_offered(self, template: McpResource, uri: str) -> bool:
         """Whether a template means this address."""
         return is_offered(uri, (template,))
 

@@ -76,7 +76,7 @@ class ServerForm(Sheet[None]):
     def on_unmount(self) -> None:
         """A sheet that could not be shown gives no answer."""
         if not self._answered and self.app.is_running:
-            services, form = self.ponder.services.servers, self._form
+            services, form = self.ponder.services.mcp, self._form
 
             async def cancel() -> None:
                 await services.answer_form(form, FormAnswer(action="cancel"))
@@ -85,7 +85,7 @@ class ServerForm(Sheet[None]):
 
     def look(self) -> None:
         """Close if nobody waits for the answer any more."""
-        if not self._answered and all(form.id != self._form.id for form in self.ponder.services.servers.forms()):
+        if not self._answered and all(form.id != self._form.id for form in self.ponder.services.mcp.forms()):
             self._answered = True
             if not self._form.is_login:  # the browser has returned
                 self.ponder.say(f"{self._form.server} no longer waits for an answer.")
@@ -218,7 +218,7 @@ class ServerForm(Sheet[None]):
 
     @work
     async def _deliver(self, answer: FormAnswer) -> None:
-        await self.ponder.services.servers.answer_form(self._form, answer)
+        await self.ponder.services.mcp.answer_form(self._form, answer)
         self.dismiss(None)
 
 

@@ -49,9 +49,9 @@ def mention_at(text: str, column: int, row: int) -> str | None:
 
 def mention_rows(services: AppServices, start: str) -> list[Completion]:
     """Popup rows for a resource of an MCP server, or a path."""
-    found = services.servers.matching(start)
+    found = services.mcp.matching(start)
     resources = [Completion(row.word, row.word, row.title, row.whole) for row in found]
-    paths = () if services.servers.is_resource(start) else services.drafts.complete_path(start)
+    paths = () if services.mcp.is_resource(start) else services.drafts.complete_path(start)
     return [*resources, *(Completion(path, path, _about_path(path), not path.endswith("/")) for path in paths)]
 
 

@@ -13,7 +13,7 @@ from tui.providers.redaction import Redactor, Secret
 from tui.settings.merged_file import locked
 
 
-class ServerLogins:
+class McpLogins:
     """A login is bound to the server's name and full address. The methods block."""
 
     def __init__(self, credentials: Path, redactor: Redactor, open_keyring: Callable[[], Keyring] = Keyring) -> None:
@@ -71,7 +71,7 @@ class ServerLogins:
 
 def learn_logins(credentials: Path, redactor: Redactor) -> None:
     """Register the tokens of all saved logins, and the secrets of their clients. Blocking."""
-    logins = ServerLogins(credentials, redactor)
+    logins = McpLogins(credentials, redactor)
     for name, address in logins.saved():
         try:
             found = json.loads(logins.load(name, address) or "null")

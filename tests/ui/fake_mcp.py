@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tui.app.server_offers import ResourceRow, ServerOffers
+from tui.app.mcp import McpService, ResourceRow
 from tui.domain.forms import Form
-from tui.domain.listing import ServerPrompt
+from tui.domain.listing import McpPrompt
 
 
-class FakeServers(ServerOffers):
+class FakeMcp(McpService):
     """No server offers anything."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class FakeServers(ServerOffers):
     def forms(self) -> Sequence[Form]:
         return ()
 
-    def prompts(self) -> Sequence[ServerPrompt]:
+    def prompts(self) -> Sequence[McpPrompt]:
         return ()
 
     def is_resource(self, name: str) -> bool:

@@ -10,8 +10,8 @@ import pytest
 
 from tui.cli.user_catalog import known_keys, user_catalog
 from tui.providers.keys import Keyring
+from tui.providers.mcp_logins import McpLogins, learn_logins
 from tui.providers.redaction import Redactor, Secret
-from tui.providers.server_logins import ServerLogins, learn_logins
 
 ADDRESS = "https://tracker.example.com/mcp"
 TEXT = json.dumps({"access_token": "access-0123456789", "refresh_token": "renewal-0123456789", "scope": "read"})
@@ -41,7 +41,7 @@ class Rows(Keyring):
 @pytest.mark.parametrize("works", [True, False])
 def test_a_login_is_saved_for_its_address_and_forgotten(tmp_path: Path, works: bool) -> None:
     file, ring = tmp_path / "credentials.toml", Rows(works=works)
-    logins = ServerLogins(file, Redactor(), lambda: ring)
+    logins = McpLogins(file, Redactor(), lambda: ring)
     assert logins.load("tracker", ADDRESS) is None
     assert logins.save("tracker", ADDRESS, TEXT) == ("keyring" if works else "credentials file")
     assert ("access-0123456789" in file.read_text()) is not works
@@ -57,14 +57,14 @@ def test_a_login_is_saved_for_its_address_and_forgotten(tmp_path: Path, works: b
 
 def test_a_file_that_others_can_read_is_not_used(tmp_path: Path) -> None:
     file = tmp_path / "credentials.toml"
-    ServerLogins(file, Redactor(), lambda: Rows(works=False)).save("tracker", ADDRESS, TEXT)
+    McpLogins(file, Redactor(), lambda: Rows(works=False)).save("tracker", ADDRESS, TEXT)
     file.chmod(0o644)
-    assert ServerLogins(file, Redactor(), lambda: Rows(works=False)).load("tracker", ADDRESS) is None
+    assert McpLogins(file, Redactor(), lambda: Rows(works=False)).load("tracker", ADDRESS) is None
 
 
 def test_exports_know_the_tokens(tmp_path: Path) -> None:
     file = tmp_path / "config" / "credentials.toml"
-    ServerLogins(file, Redactor(), lambda: Rows(works=False)).save("tracker", ADDRESS, TEXT)
+    McpLogins(file, Redactor(), lambda: Rows(works=False)).save("tracker", ADDRESS, TEXT)
     redactor = Redactor()
     learn_logins(file, redactor)
     assert "access-0123456789" not in redactor.clean_known("a access-0123456789 renewal-0123456789 b")

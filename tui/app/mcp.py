@@ -20,7 +20,7 @@ from tui.domain.printable import one_line
 if TYPE_CHECKING:
     from tui.domain.blocks import Block
     from tui.domain.forms import Form, FormAnswer
-    from tui.domain.listing import ServerPrompt, ServerResource
+    from tui.domain.listing import McpPrompt, McpResource
     from tui.tools.mcp.servers import McpServers
 
 COMPLETE_WITHIN_S = 2.0
@@ -28,7 +28,7 @@ COMPLETE_WITHIN_S = 2.0
 MOST_ROWS = 60
 
 
-class ServerOffers:
+class McpService:
     """Prompts and resources of the configured MCP servers."""
 
     def __init__(self, current: OpenSession) -> None:
@@ -74,16 +74,16 @@ class ServerOffers:
             raise UsageError("There are no MCP servers.", advice="`[mcp.servers.NAME]` in config.toml adds one.")
         return self._servers
 
-    def prompts(self) -> Sequence[ServerPrompt]:
+    def prompts(self) -> Sequence[McpPrompt]:
         """The prompts that the servers have listed."""
         return self._servers.prompts() if self._servers is not None else ()
 
-    async def prompt(self, prompt: ServerPrompt, typed: str) -> tuple[Block, ...]:
+    async def prompt(self, prompt: McpPrompt, typed: str) -> tuple[Block, ...]:
         """The text of a prompt with what was typed after its name as arguments."""
         assert self._servers is not None, "a server listed the prompt"
         return await self._current.call(self._servers.prompt(prompt, read_arguments(prompt, typed)))
 
-    def complete(self, prompt: ServerPrompt, typed: str) -> Sequence[str]:
+    def complete(self, prompt: McpPrompt, typed: str) -> Sequence[str]:
         """The server's suggestions for the argument at the end of what was typed. Blocking."""
         servers, argument, value, others = self._servers, *open_argument(prompt, typed)
         if servers is None or not argument:
@@ -122,7 +122,7 @@ class ServerOffers:
                 rows += self._of_template(self._servers, template, typed)
         return [replace(row, word=f"{name}:{row.word}") for row in rows[:MOST_ROWS]]
 
-    def _of_template(self, servers: McpServers, template: ServerResource, typed: str) -> list[ResourceRow]:
+    def _of_template(self, servers: McpServers, template: McpResource, typed: str) -> list[ResourceRow]:
         beginning, title = template.uri.partition("{")[0], template.title or template.uri
         if typed.startswith(beginning):
             typed_whole = [typed] if typed != beginning and servers.is_offered(template, typed) else []
@@ -157,7 +157,7 @@ def _on_this_loop(heard: Callable[[], None]) -> Callable[[], None]:
     return pass_on
 
 
-def _plain(resources: Sequence[ServerResource], typed: str) -> Sequence[ServerResource]:
+def _plain(resources: Sequence[McpResource], typed: str) -> Sequence[McpResource]:
     """Resources whose address or title contains what was typed; those whose address begins with it come first."""
     lower = typed.lower()
     plain = [each for each in resources if not each.is_template]
@@ -176,14 +176,14 @@ class ResourceRow:
     """False if more must be typed."""
 
 
-def usage(prompt: ServerPrompt) -> str:
+def usage(prompt: McpPrompt) -> str:
     """The arguments of a prompt, as help shows them."""
     names = (one_line(argument.name, 30).upper() for argument in prompt.arguments)
     pairs = zip(names, prompt.arguments, strict=True)
     return " ".join(name if argument.required else f"[{name}]" for name, argument in pairs)
 
 
-def read_arguments(prompt: ServerPrompt, typed: str) -> Mapping[str, str]:
+def read_arguments(prompt: McpPrompt, typed: str) -> Mapping[str, str]:
     """The arguments by name: words in order, quotes keep some together, the last one takes the rest.
 
     ``NAME=VALUE`` gives one by its name.
@@ -203,7 +203,7 @@ def read_arguments(prompt: ServerPrompt, typed: str) -> Mapping[str, str]:
     return given
 
 
-def open_argument(prompt: ServerPrompt, typed: str) -> tuple[str, str, Mapping[str, str]]:
+def open_argument(prompt: McpPrompt, typed: str) -> tuple[str, str, Mapping[str, str]]:
     """The name of the argument being typed, what there is of it, and the earlier ones; "" if there is none."""
     head, _, last = typed.rpartition(" ")
     given = dict(_named(prompt, head))
@@ -214,11 +214,11 @@ def open_argument(prompt: ServerPrompt, typed: str) -> tuple[str, str, Mapping[s
     return (left[0] if left else "", last, others)
 
 
-def _named(prompt: ServerPrompt, typed: str) -> list[tuple[str, str]]:
+def _named(prompt: McpPrompt, typed: str) -> list[tuple[str, str]]:
     return [(name, word.partition("=")[2]) for word in _words(typed) if (name := _name_of(prompt, word)) is not None]
 
 
-def _name_of(prompt: ServerPrompt, word: str) -> str | None:
+def _name_of(prompt: McpPrompt, word: str) -> str | None:
     name, equals, _ = word.partition("=")
     return next((argument.name for argument in prompt.arguments if equals and argument.name == name), None)
 

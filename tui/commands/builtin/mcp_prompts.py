@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 from tui.commands.registry import Argument, Command, CommandContext, Complete, Group, Run
 
 if TYPE_CHECKING:
-    from tui.domain.listing import ServerPrompt
+    from tui.domain.listing import McpPrompt
 
-SERVER_PROMPT = "server-prompt."
+MCP_PROMPT = "server-prompt."
 """What the ids of these commands begin with."""
 
 
-def server_prompt_commands(prompts: Sequence[ServerPrompt], taken: Collection[str]) -> tuple[Command, ...]:
+def mcp_prompt_commands(prompts: Sequence[McpPrompt], taken: Collection[str]) -> tuple[Command, ...]:
     """A command for every prompt whose word is free."""
     free = {prompt.word: prompt for prompt in prompts if prompt.word not in taken}
     return tuple(_command(prompt) for prompt in free.values())
 
 
-def _command(prompt: ServerPrompt) -> Command:
-    from tui.app.server_offers import usage
+def _command(prompt: McpPrompt) -> Command:
+    from tui.app.mcp import usage
 
     takes = usage(prompt)
     return Command(
-        id=SERVER_PROMPT + prompt.word,
+        id=MCP_PROMPT + prompt.word,
         slash=prompt.word,
         title=f"Prompt: {prompt.word}",
         help=f"{prompt.description} (from the MCP server {prompt.server})".strip(),
@@ -35,13 +35,13 @@ def _command(prompt: ServerPrompt) -> Command:
     )
 
 
-def _send(prompt: ServerPrompt) -> Run:
+def _send(prompt: McpPrompt) -> Run:
     async def run(context: CommandContext, argument: str) -> None:
         services, screen = context.services, context.screen
 
         async def send() -> None:
             session = services.chat.session_id
-            blocks = await services.servers.prompt(prompt, argument)
+            blocks = await services.mcp.prompt(prompt, argument)
             if services.chat.session_id == session:
                 await services.chat.submit(blocks)
             else:
@@ -52,5 +52,5 @@ def _send(prompt: ServerPrompt) -> Run:
     return run
 
 
-def _complete(prompt: ServerPrompt) -> Complete:
-    return lambda context, typed: context.services.servers.complete(prompt, typed)
+def _complete(prompt: McpPrompt) -> Complete:
+    return lambda context, typed: context.services.mcp.complete(prompt, typed)
