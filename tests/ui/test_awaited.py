@@ -11,7 +11,7 @@ from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import RequestStarted, RetryScheduled, Stalled, TurnFailed
 from tui.domain.messages import Turn
-from tui.domain.stream import ModelLoading
+from tui.domain.stream import ModelLoading, PromptRead
 from tui.ui.app import PonderApp
 
 LIMITED = ProviderError(ErrorKind.RATE_LIMIT, "try again in 20 s", status=429)
@@ -42,6 +42,15 @@ async def test_a_clock_runs_below_the_prompt_until_there_are_words() -> None:
         await wait_for(pilot, app, "waiting 1.")
         services.chat.publish(*scenes.thinking("Let me see."))
         await until(pilot, lambda: "waiting" not in conversation(app) and "Let me see." in conversation(app))
+
+
+async def test_the_clock_says_how_much_of_the_prompt_was_read() -> None:
+    async with on_stage(size=(90, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Why?"), scenes.streamed(PromptRead(0.34)))
+        await wait_for(pilot, app, "· reading the prompt 34%")
+        assert "reading the prompt … 34%" in screen_text(app)
+        services.chat.publish(scenes.streamed(PromptRead(1.0)))
+        await until(pilot, lambda: "reading the prompt" not in screen_text(app) and "waiting" in conversation(app))
 
 
 async def test_the_clock_says_when_a_model_is_loaded_first_and_how_to_stop_after_a_while() -> None:

@@ -86,6 +86,9 @@ class Quirks:
     """The server can end the thinking of a running response (llama.cpp): ``reasoning_control`` is sent, and
     ``/chat/completions/control`` is asked when the user wants the answer."""
 
+    prompt_progress: bool = False
+    """The server says how much of the prompt it has read if ``return_progress`` asks for it (llama.cpp)."""
+
     counts_chat: bool = False
     """The server counts the tokens of a request at ``/chat/completions/input_tokens`` (llama.cpp)."""
 

@@ -21,6 +21,7 @@ from tui.domain.stream import (
     CitationsReceived,
     ImageData,
     ModelLoading,
+    PromptRead,
     ProviderRemark,
     ProviderStateReceived,
     ResponseFinished,
@@ -170,7 +171,7 @@ class Assembler:
                 self.remarks.append(event)
             case ResponseFinished(stop):
                 self.stop = stop
-            case ModelLoading():
+            case ModelLoading() | PromptRead():
                 pass
             case (
                 TextDelta()

@@ -180,6 +180,13 @@ class ModelLoading:
 
 
 @dataclass(slots=True)
+class PromptRead:
+    """The server has read this share of the prompt (llama.cpp); the answer begins after that."""
+
+    share: float
+
+
+@dataclass(slots=True)
 class ResponseFinished:
     """The wire's end marker arrived. A response without it is incomplete."""
 
@@ -202,6 +209,7 @@ StreamEvent = (
     | UsageReported
     | ProviderRemark
     | ModelLoading
+    | PromptRead
     | ResponseFinished
 )
 

@@ -25,6 +25,7 @@ from tui.domain.stream import (
     BlockStarted,
     Finish,
     ModelLoading,
+    PromptRead,
     ProviderRemark,
     ResponseFinished,
     ResponseStarted,
@@ -79,7 +80,7 @@ EXCERPT = 200
 LONGEST_CHAIN = 20
 """Most continuations of one response; a server that needs more never ends."""
 
-_NOT_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ModelLoading, ResponseFinished)
+_NOT_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ModelLoading, PromptRead, ResponseFinished)
 
 ENDED = "ended_early"
 """Error code of an attempt that the user ended while the model was thinking."""
@@ -360,7 +361,7 @@ class Attempt:
             placed = self._continuation.placed(event)
             if placed is not None:
                 self._take(placed)
-                self.unsaved = self.unsaved or not isinstance(placed, ModelLoading)
+                self.unsaved = self.unsaved or not isinstance(placed, ModelLoading | PromptRead)
         unpublished, self._unpublished = self._unpublished, []
         if unpublished:
             self._publish(*unpublished)

@@ -11,6 +11,7 @@ from tui.domain.stream import (
     BlockKind,
     BlockStarted,
     ModelLoading,
+    PromptRead,
     ProviderRemark,
     ResponseFinished,
     ResponseStarted,
@@ -47,7 +48,7 @@ class Continuation:
         """The renumbered event; None if it adds nothing."""
         if isinstance(event, ResponseStarted):
             return event if self._hop == 0 else None
-        if isinstance(event, UsageReported | ProviderRemark | ModelLoading | ResponseFinished):
+        if isinstance(event, UsageReported | ProviderRemark | ModelLoading | PromptRead | ResponseFinished):
             return event
         if self._hop and event.index == 0 and isinstance(event, BlockStarted) and self._continues(event.kind):
             self._offset -= 1

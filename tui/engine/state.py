@@ -45,7 +45,15 @@ from tui.domain.events import (
 )
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Turn
-from tui.domain.stream import BlockStarted, ModelLoading, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
+from tui.domain.stream import (
+    BlockStarted,
+    ModelLoading,
+    PromptRead,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolArgsDelta,
+)
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
 
@@ -59,6 +67,7 @@ class Phase(StrEnum):
     IDLE = "idle"
     SENDING = "sending"
     LOADING = "loading the model"
+    READING = "reading the prompt"
     WAITING = "waiting for the first token"
     THINKING = "thinking"
     ANSWERING = "answering"
@@ -325,6 +334,8 @@ def _phase_of(event: StreamEvent) -> Phase | None:
     match event:
         case ModelLoading(done=done):
             return Phase.WAITING if done else Phase.LOADING
+        case PromptRead(share):
+            return Phase.WAITING if share >= 1 else Phase.READING
         case BlockStarted(_, "thinking") | ThinkingDelta():
             return Phase.THINKING
         case BlockStarted(_, "tool_call") | ToolArgsDelta():

@@ -25,7 +25,7 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.printable import json_escaped
-from tui.domain.stream import ModelLoading, SearchReported, TextDelta, ThinkingDelta, ToolArgsDelta
+from tui.domain.stream import ModelLoading, PromptRead, SearchReported, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.headless.run_result import (
     RunResult,
     error_object,
@@ -118,8 +118,8 @@ class JsonLinesWriter:
 
     def _delta(self, streamed: Streamed) -> Line | None:
         delta = streamed.event
-        if isinstance(delta, ModelLoading):
-            return {"type": "loading", "share": delta.share}
+        if isinstance(delta, ModelLoading | PromptRead):
+            return {"type": "loading" if isinstance(delta, ModelLoading) else "reading", "share": delta.share}
         if isinstance(delta, SearchReported):
             place: Line = {"round": streamed.round, "attempt": streamed.attempt, "block": delta.index}
             return {"type": "search", **place, **search_object(delta.search), "done": delta.search.done}

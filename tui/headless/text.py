@@ -22,7 +22,7 @@ from tui.domain.events import (
     ToolStarted,
 )
 from tui.domain.printable import one_line, printable
-from tui.domain.stream import BlockFinished, ModelLoading, SearchReported, TextDelta, ThinkingDelta
+from tui.domain.stream import BlockFinished, ModelLoading, PromptRead, SearchReported, TextDelta, ThinkingDelta
 from tui.domain.thinking import PlanState
 from tui.domain.web_search import WEB_SEARCH, WebSearch, error_sentence
 from tui.headless.run_result import PARAGRAPH, RunResult, cited_sources, received
@@ -80,8 +80,8 @@ class TextWriter:
                 self._err.write(self._escaped(text, terminal=self._err_is_terminal))
             case Streamed(event=BlockFinished()):
                 self._end_thinking()
-            case Streamed(event=ModelLoading(share, done)) if self._err_is_terminal:
-                self._show_loading(share, done=done)
+            case Streamed(event=ModelLoading() | PromptRead() as progress) if self._err_is_terminal:
+                self._show_progress(progress)
             case AttemptReset():
                 self._to_match = self._written
                 self._end_thinking()
@@ -107,11 +107,23 @@ class TextWriter:
         self._out.flush()
         self._err.flush()
 
-    def _show_loading(self, share: float | None, *, done: bool) -> None:
-        """One line that is written over, and is gone when the model is loaded or could not be."""
-        percent = f" {share:.0%}" if share is not None else ""
-        self._err.write(_CLEAR_LINE if done else f"{_CLEAR_LINE}ponder: loading the model …{percent}")
-        self._loading = not done
+    def _show_progress(self, progress: ModelLoading | PromptRead) -> None:
+        """One line that is written over, and is gone when that is done or failed."""
+        if isinstance(progress, ModelLoading):
+            what, done = "loading the model", progress.done
+        else:
+            what, done = "reading the prompt", progress.share >= 1
+        if done:
+            self._end_progress()
+        else:
+            percent = f" {progress.share:.0%}" if progress.share is not None else ""
+            self._err.write(f"{_CLEAR_LINE}ponder: {what} …{percent}")
+            self._loading = True
+
+    def _end_progress(self) -> None:
+        if self._loading:
+            self._err.write(_CLEAR_LINE)
+            self._loading = False
 
     def _note_search(self, search: WebSearch) -> None:
         """Report what is searched for, and a failure, once each."""
@@ -194,7 +206,7 @@ class TextWriter:
 
     def _note(self, sentence: str) -> None:
         if self._loading:
-            self._show_loading(None, done=True)
+            self._end_progress()
         self._err.write(self._escaped(f"ponder: {sentence}\n", terminal=True))
 
     def _escaped(self, text: str, *, terminal: bool) -> str:

@@ -15,6 +15,7 @@ from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
     Finish,
+    PromptRead,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -224,3 +225,14 @@ def test_a_whole_body_is_read_from_its_message():
     events = decoder.feed_whole(json.dumps(body).encode())
     assert assembled(events).blocks() == (thought("a", "reasoning"), TextBlock(text="x"))
     assert (events[-1], decoder.complete) == (ResponseFinished(Stop(Finish.STOP, "stop")), True)
+
+
+def test_how_much_of_the_prompt_was_read_is_said_without_what_was_in_the_cache():
+    def progress(processed: int, total: object = 1_500) -> tuple[str, bytes]:
+        said = {"total": total, "cache": 500, "processed": processed}
+        return chunk({"role": "assistant", "content": None}, prompt_progress=said)
+
+    frames = [progress(500), progress(1_012), progress(1_500), progress(500, 500), progress(7, "?")]
+    events = events_of([*frames, chunk({"content": "Yes."}), chunk({}, "stop"), DONE])
+    assert [event.share for event in events if isinstance(event, PromptRead)] == [0.0, 0.512, 1.0]
+    assert assembled(events).blocks() == (TextBlock(text="Yes."),)

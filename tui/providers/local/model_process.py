@@ -17,6 +17,8 @@ SLOTS = 4
 LOOK_S = 2.0
 LOG_S = 0.5
 """How long llama.cpp may take to write, in a thread of its own, why it could not load the model."""
+BATCH = 512
+"""Tokens of a prompt between two reports of progress; llama.cpp computes no more at once."""
 CACHED_MIB = 1_024
 """Memory for the prompts of conversations that were left, so that returning to one is quick."""
 
@@ -36,6 +38,7 @@ def main() -> None:
     parameters.port = 0
     parameters.api_keys = [wanted["key"]]
     parameters.n_parallel = SLOTS
+    parameters.n_batch = BATCH
     parameters.kv_unified = True
     parameters.cache_ram_mib = CACHED_MIB
     parameters.ui = False

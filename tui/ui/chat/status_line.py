@@ -29,7 +29,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import duration, share, tokens
 from tui.domain.listing import Activity, OpenSessionInfo
 from tui.domain.printable import one_line
-from tui.domain.stream import ModelLoading
+from tui.domain.stream import ModelLoading, PromptRead
 from tui.domain.thinking import ModelSpec, ThinkingPlan, model_title
 from tui.domain.usage import Certainty, MeterReading
 from tui.engine.state import Phase, SessionView
@@ -52,6 +52,10 @@ def cache_text(cached: CacheState | None, separator: str = " · ") -> str:
     return size if cached.left_s is None else f"{size}{separator}{ceil(cached.left_s / 60)} min left"
 
 
+OF_ONE_ANSWER = (Phase.READING, Phase.WAITING, Phase.THINKING, Phase.ANSWERING)
+"""Phases with one clock."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """Everything the status line can show."""
@@ -68,7 +72,7 @@ class Status:
     """When the phase began."""
     stalled_s: float | None = None
     share: float | None = None
-    """How much of the model is loaded."""
+    """How much of the model is loaded, or of the prompt read."""
     tool: str = ""
     not_saved: str = ""
     private: bool = False
@@ -140,7 +144,7 @@ def activity_text(status: Status, now: float) -> str:
         return f"running {one_line(status.tool, 30)}{spent}"
     if status.phase is Phase.IDLE:
         return ""
-    if status.phase is Phase.LOADING and status.share is not None:
+    if status.phase in (Phase.LOADING, Phase.READING) and status.share is not None:
         return f"{status.phase.value} … {status.share:.0%}{spent}"
     if status.stalled_s is not None:
         return f"no data for {status.stalled_s:.0f} s · esc stops"
@@ -320,7 +324,7 @@ def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float
     """The status after an event. ``phase`` and ``stalled_s`` are the session's after it; events carry no cost."""
     if phase is not status.phase:
         running = phase is not Phase.IDLE
-        keeps_clock = status.since is not None and phase in (Phase.WAITING, Phase.THINKING, Phase.ANSWERING)
+        keeps_clock = status.since is not None and phase in OF_ONE_ANSWER
         since = (status.since if keeps_clock else now) if running else None
         status = replace(status, phase=phase, since=since, tool="")
     status = replace(status, stalled_s=stalled_s)
@@ -336,7 +340,7 @@ def _changes(event: AppEvent) -> dict[str, object]:
             changes["name"] = _named(spec, plan)
         case ToolStarted(name=name):
             changes["tool"] = name
-        case Streamed(event=ModelLoading(share)):
+        case Streamed(event=ModelLoading(share) | PromptRead(share)):
             changes["share"] = share
         case SaveFailed(message):
             changes["not_saved"] = message

@@ -11,6 +11,7 @@ from tui.domain.format_numbers import duration
 from tui.domain.printable import one_line
 from tui.domain.stream import (
     ModelLoading,
+    PromptRead,
     ProviderRemark,
     ResponseFinished,
     ResponseStarted,
@@ -36,7 +37,7 @@ NOW, STOP = "retry:now", "retry:stop"
 LONGEST_WORDS = 160
 """Most characters of a provider's message that are quoted."""
 
-_NOT_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ModelLoading, ResponseFinished)
+_NOT_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ModelLoading, PromptRead, ResponseFinished)
 
 
 def remove_section(transcript: Transcript, section: Section) -> None:
@@ -77,7 +78,7 @@ class Awaited:
             return
         if not self._waiting.takes(event):
             self._end_waiting()
-        elif isinstance(event, ModelLoading):
+        elif isinstance(event, ModelLoading | PromptRead):
             self._waiting.tick(self._now())
             self._transcript.column.changed(self._waiting.section)
 
@@ -140,7 +141,7 @@ class WaitingLine:
         self.section = section
         self._since = now
         self._still = still
-        self._loading: ModelLoading | None = None
+        self._what = "waiting"
         self._stalled = False
         self._block = Caption()
         self._block.on_rail = on_rail
@@ -150,7 +151,9 @@ class WaitingLine:
     def takes(self, event: StreamEvent) -> bool:
         """Whether the answer still has no words after this event."""
         if isinstance(event, ModelLoading):
-            self._loading = None if event.done else event
+            self._what = "waiting" if event.done else _with_share("loading the model", event.share)
+        elif isinstance(event, PromptRead):
+            self._what = "waiting" if event.share >= 1 else _with_share("reading the prompt", event.share)
         return isinstance(event, _NOT_SHOWN)
 
     def stalled(self, now: float) -> None:
@@ -160,13 +163,12 @@ class WaitingLine:
 
     def tick(self, now: float) -> None:
         """Advance spinner and clock."""
-        what = _loading_words(self._loading) if self._loading is not None else "waiting"
         stops = " · esc stops" if self._stalled else ""
         if self._still:
-            text = f"· {what}{stops}"
+            text = f"· {self._what}{stops}"
         else:
             spent = max(0.0, now - self._since)
-            text = f"{THROBBER[int(spent * FRAMES_A_SECOND) % len(THROBBER)]} {what} {duration(spent)}{stops}"
+            text = f"{THROBBER[int(spent * FRAMES_A_SECOND) % len(THROBBER)]} {self._what} {duration(spent)}{stops}"
         self._block.show(Run(text, "muted"))
         self.section.touch()
 
@@ -177,8 +179,8 @@ class WaitingLine:
             self.section.touch()
 
 
-def _loading_words(loading: ModelLoading) -> str:
-    return "loading the model" if loading.share is None else f"loading the model {loading.share:.0%}"
+def _with_share(what: str, share: float | None) -> str:
+    return what if share is None else f"{what} {share:.0%}"
 
 
 class RetryLine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -12,6 +12,7 @@ from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
     Finish,
+    PromptRead,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -27,6 +28,8 @@ from tui.wires.openai_chat.web_search import LISTS, charged_searches
 from tui.wires.wire import Frame
 
 LOG = logging.getLogger(__name__)
+RARE = (*LISTS, "prompt_progress")
+"""Keys beside the choices that are looked for in each chunk at once."""
 CONTENT = ("content", "tool_calls", "function_call", "refusal", "images")
 """Delta fields that a finish reason should follow. Others, such as signatures, may come after it."""
 FINISHES = {
@@ -136,6 +139,14 @@ def _beside(thinking: int, completion: int, prompt: int | None, total: int | Non
     if thinking > completion:
         return True
     return prompt is not None and total == prompt + completion + thinking
+
+
+def prompt_read(chunk: Json) -> Iterator[PromptRead]:
+    """Yield how much of the prompt was read, without what the server had in its cache."""
+    progress = child(chunk, "prompt_progress")
+    total, cached, processed = (whole(progress, name) for name in ("total", "cache", "processed"))
+    if total is not None and processed is not None and (new := total - (cached or 0)) > 0:
+        yield PromptRead(round(min(1.0, max(0, processed - (cached or 0)) / new), 3))
 
 
 def _first(usage: Json, paths: Sequence[tuple[str, ...]]) -> int | None:
@@ -262,8 +273,9 @@ class ChatDecoder:
             # OpenRouter sends the usage in the chunk with the error; the error is raised with the next frame.
             self._failure, self.usage_raw = failure, usage
             return [*events, UsageReported(inclusive_usage(usage))]
-        if not chunk.keys().isdisjoint(LISTS):
+        if not chunk.keys().isdisjoint(RARE):
             self._message.sources.listed(chunk)
+            events += prompt_read(chunk)
         for choice in choices:
             if choice.get("index") in (None, 0, "0"):
                 self._on_choice(choice, events)

@@ -63,6 +63,8 @@ def _of_the_server(request: ChatRequest, quirks: Quirks) -> Iterator[tuple[str, 
     """Yield fields that only some servers have."""
     if quirks.reasoning_control and request.stream and request.plan.thinks:
         yield "reasoning_control", True
+    if quirks.prompt_progress and request.stream:
+        yield "return_progress", True
     if quirks.store_false:
         yield "store", False
     if quirks.cache_key_field and request.cache_key:
