@@ -8,16 +8,22 @@ from collections.abc import Callable
 
 import pytest
 from textual._compositor import ChopsUpdate, Compositor
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tests.patience import PATIENCE_S
 from tests.ui import scenes
-from tests.ui.stage import on_stage, screen_text, type_in, until
+from tests.ui.fake_chat import FakeChat
+from tests.ui.fake_services import FakeServices
+from tests.ui.stage import make_app, on_stage, screen_text, type_in, until
 from tui.ui.app import PonderApp
+from tui.ui.chat import screen as screens
+from tui.ui.chat.status_line import KeyLine
 from tui.ui.input import composer as composers
 from tui.ui.input.composer import Composer
+from tui.ui.terminal.textual_private import SparingCompositor
 
 MOVES_FOR_NOTHING = re.compile(r"\x1b\[\d+;\d+H(?=\x1b\[\d+;\d+H|\n|\Z)")
 """Textual moves the cursor also to what begins right behind a change, and writes nothing there."""
@@ -52,22 +58,80 @@ async def test_any_part_of_the_screen_is_painted_as_textual_paints_it(seed: int,
             assert ours == partial_update(app.screen, regions, Compositor)
 
 
+@pytest.mark.parametrize("typed", ["", "/s"], ids=["chat", "popup"])
+async def test_the_whole_screen_is_painted_as_textual_paints_it(typed: str) -> None:
+    async with on_stage(*TURNS) as (app, _, pilot):
+        await type_in(pilot, typed)
+        await until(pilot, lambda: app.chat.composer.popup_open is bool(typed))
+        await pilot.pause()
+        compositor = app.screen._compositor
+        ours = compositor.render_full_update().render_segments(app.console)
+        assert ours == Compositor.render_full_update(plain(compositor)).render_segments(app.console)
+
+
+def plain(compositor: Compositor) -> Compositor:
+    """Textual's own with the same layout."""
+    own = Compositor()
+    own.__dict__.update(vars(compositor))
+    return own
+
+
+async def test_what_others_cover_is_not_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with on_stage(*TURNS) as (app, _, _):
+        rendered = note_rendered(monkeypatch)
+        app.screen._compositor.render_full_update()
+        whole = [widget for widget, area in rendered if area == widget.outer_size.region]
+        assert app.chat.query_one(KeyLine) in whole
+        assert not {app.chat, app.chat.query_one("#body"), app.chat.query_one("#left")} & set(whole)
+
+
+async def test_the_first_screen_is_laid_out_and_painted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    layouts: list[Size] = []
+    paints: list[Region | None] = []
+    reflow, render = SparingCompositor.reflow, SparingCompositor._render_chops
+
+    def laid_out(compositor: Compositor, parent: Widget, size: Size) -> object:
+        layouts.append(size)
+        return reflow(compositor, parent, size)
+
+    def painted(compositor: Compositor, crop: Region, is_rendered: Callable[[int], bool]) -> object:
+        paints.append(crop)
+        return render(compositor, crop, is_rendered)
+
+    monkeypatch.setattr(SparingCompositor, "reflow", laid_out)
+    monkeypatch.setattr(SparingCompositor, "_render_chops", painted)
+    monkeypatch.setattr(screens, "PANELS_AFTER_S", PATIENCE_S)  # a key comes before them
+    app = make_app(FakeServices(chat=FakeChat(()), values={"ui.motion": False}))
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await pilot.press("x")
+        await until(pilot, lambda: app.chat.composer.text == "x" and app.focused is app.chat.composer)
+        await pilot.pause()
+        whole = app.size.region
+        assert (layouts, paints.count(whole)) == ([whole.size], 1)
+
+
 async def test_words_of_an_answer_render_no_panel(monkeypatch: pytest.MonkeyPatch) -> None:
-    rendered: list[Widget] = []
-    render_lines = Widget.render_lines
-
-    def noted(widget: Widget, crop: Region) -> list[Strip]:
-        rendered.append(widget)
-        return render_lines(widget, crop)
-
     async with on_stage(*TURNS) as (app, services, pilot):
         services.chat.publish(*scenes.begun(), *scenes.words("First"))
         await until(pilot, lambda: "First" in screen_text(app))
         await pilot.pause()
-        monkeypatch.setattr(Widget, "render_lines", noted)
+        rendered = note_rendered(monkeypatch)
         services.chat.publish(scenes.words(" and second.")[1])
         await until(pilot, lambda: "and second." in painted_rows(app))
-        assert not [widget for widget in rendered if app.chat.sidebar in widget.ancestors_with_self]
+        assert not [widget for widget, _ in rendered if app.chat.sidebar in widget.ancestors_with_self]
+
+
+def note_rendered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Widget, Region]]:
+    """Every widget that is rendered from now on, and what of it."""
+    rendered: list[tuple[Widget, Region]] = []
+    render_lines = Widget.render_lines
+
+    def noted(widget: Widget, crop: Region) -> list[Strip]:
+        rendered.append((widget, crop))
+        return render_lines(widget, crop)
+
+    monkeypatch.setattr(Widget, "render_lines", noted)
+    return rendered
 
 
 def painted_rows(app: PonderApp) -> str:

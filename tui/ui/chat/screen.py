@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
@@ -129,6 +129,9 @@ def key_for_now(composer: Composer, ui_services: UiServices) -> str:
 
 class ChatScreen(SteadyScreen[None]):
     """The main screen."""
+
+    AUTO_FOCUS: ClassVar = ""
+    """The composer asks for the focus. Textual would give it to the transcript first, and all styles twice (3 ms)."""
 
     def __init__(self, services: AppServices, ui_services: UiServices) -> None:
         super().__init__()

@@ -7,9 +7,11 @@ private name is used elsewhere, or if Textual no longer has it.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from textual import events, messages
 from textual._compositor import ChopsUpdate as ChopsUpdate
 from textual._compositor import Compositor
 from textual._compositor import LayoutUpdate as LayoutUpdate
@@ -20,6 +22,7 @@ from textual.geometry import Offset, Region, Size
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 from textual.worker import Worker
 
 from tui.ui.terminal.steady_scrollbar import SteadyScrollBar
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.message_pump import MessagePump
     from textual.notifications import Notification
-    from textual.widget import Widget
     from textual.widgets import OptionList
 
 R = TypeVar("R")
@@ -117,10 +119,11 @@ def whole_rows(screen: Screen[object], rows: Iterable[int]) -> ChopsUpdate | Non
 
 
 class SparingCompositor(Compositor):
-    """Renders only the rows of widgets that changed.
+    """Renders only the rows of widgets that changed and that no other widget covers.
 
     Textual renders everything within the rectangle around all changes, and sends the changes: while an answer streams
-    below a panel that also changes, that is the whole screen for a few words.
+    below a panel that also changes, that is the whole screen for a few words. Of the whole screen, it renders every
+    container behind its content, too: 230 lines for the 40 of the first screen.
     """
 
     def __init__(self) -> None:
@@ -136,10 +139,7 @@ class SparingCompositor(Compositor):
             self._changed = None
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
-        if self._changed is None:
-            yield from super()._get_renders(crop)
-            return
-        left = self._changed
+        left = [crop or self.size.region] if self._changed is None else self._changed
         for widget, (region, clip) in self.visible_widgets.items():  # from front to back: the first wins
             visible = region.intersection(clip)
             parts = [part for each in left if (part := visible.intersection(each))]
@@ -147,17 +147,63 @@ class SparingCompositor(Compositor):
                 first, end = min(part.y for part in parts), max(part.bottom for part in parts)
                 rows = Region(visible.x, first, visible.width, end - first)
                 yield rows, clip, widget.render_lines(rows.translate(-region.offset))
-                left = [each for each in left if not visible.contains_region(each)]
+                left = [part for each in left for part in _without(each, visible)]
                 if not left:
                     return
+
+
+def _without(region: Region, covered: Region) -> Iterable[Region]:
+    """The parts of a region that another one does not cover."""
+    both = region.intersection(covered)
+    if not both:
+        yield region
+        return
+    around = (
+        Region(region.x, region.y, region.width, both.y - region.y),
+        Region(region.x, both.bottom, region.width, region.bottom - both.bottom),
+        Region(region.x, both.y, both.x - region.x, both.height),
+        Region(both.right, both.y, region.right - both.right, both.height),
+    )
+    yield from filter(None, around)
 
 
 class SteadyScreen(Screen[R]):
     """A screen that is laid out once for a size; Textual lays out for each notice of it, four times at the start."""
 
+    _painted_at = 0.0
+    """When it was first painted: what widgets asked for before is done."""
+
     def _screen_resized(self, size: Size) -> None:
         if size != self._compositor.size:
             super()._screen_resized(size)
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        if self._compositor.size:
+            return  # the method of the class above is called next
+        event.prevent_default()
+        # All widgets have just been given their styles; giving them again takes 3 ms.
+        event.refresh_styles = False
+        for rack in self.query("ToastRack"):
+            rack.display = bool(self.app._notifications)  # as Textual does after the first paint, and lays out again
+        super()._on_screen_resume(event)
+        if self._compositor.size:
+            self._painted_at = time.monotonic()
+            self._forget_refreshes()
+
+    async def _on_layout(self, message: messages.Layout) -> None:
+        if message.time < self._painted_at:
+            message.prevent_default()
+
+    async def _on_update(self, message: messages.Update) -> None:
+        if message.time < self._painted_at:
+            message.prevent_default()
+
+    def _forget_refreshes(self) -> None:
+        """Drop what widgets asked for before the first paint and because of it: a second layout and paint of 10 ms."""
+        for widget in self.walk_children(Widget, with_self=True):
+            widget._repaint_required = False
+            if not any(widget.scrollbars_enabled):  # beside a scrollbar, the rest is laid out again
+                widget._layout_required = False
 
 
 def render_sparingly(screen: Screen[R]) -> None:
