@@ -14,9 +14,9 @@ from tests.app.stage import House, house
 from tests.patience import PATIENCE_S
 from tui.bootstrap.interactive import commands_with_prompts
 from tui.linear import approvals
-from tui.linear.app import LinearApp, Took
+from tui.linear.app import LinearApp, OnTyped
+from tui.linear.line_reader import LineReader, TypedText
 from tui.linear.line_writer import LineWriter
-from tui.linear.typed_lines import Typed, TypedLines
 
 
 class Heard(io.StringIO):
@@ -34,11 +34,11 @@ class Heard(io.StringIO):
         return len(text)
 
 
-class Keyboard(TypedLines):
+class Keyboard(LineReader):
     """A terminal on which the test types."""
 
-    def __init__(self, took: Took) -> None:
-        super().__init__(io.RawIOBase(), took)
+    def __init__(self, on_typed: OnTyped) -> None:
+        super().__init__(io.RawIOBase(), on_typed)
         self.is_terminal = True
         self.was_hidden = False
 
@@ -96,7 +96,7 @@ class Lines:
         """Type a line and press enter."""
         self._heard.text += f"{line}\n"
         self._at = len(self._heard.text)
-        self.app.entering.take(Typed(line, pasted=pasted))
+        self.app.typed_input.take(TypedText(line, pasted=pasted))
 
     async def ask(self, line: str, prompt: str = "you> ") -> list[str]:
         """Enter a line at the prompt; the lines that are said until a prompt stands there again."""

@@ -81,7 +81,7 @@ async def test_a_yes_runs_the_call(tmp_path: Path) -> None:
 
 async def test_ctrl_c_stops_the_turn_and_withdraws_the_question(tmp_path: Path) -> None:
     async with asked(tmp_path) as (s, _, _):
-        s.app.entering.interrupt()
+        s.app.typed_input.interrupt()
         await s.hear("The question was withdrawn.\n")
         await s.hear("you> ")
         assert s.house.view().approvals == ()
@@ -157,7 +157,7 @@ async def test_quitting_asks_while_something_runs(tmp_path: Path) -> None:
             s.enter("first")
             server.say("first", "One.\n\n")
             await s.hear("One.\n")
-            s.app.entering.take(None)
+            s.app.typed_input.take(None)
             about = await s.hear("leave: ")
             assert (
                 "1 session still at work:\nfirst, running\nWhat has arrived is kept.\n1 stop and quit\n2 stay\n"

@@ -277,9 +277,9 @@ async def test_a_sheet_is_left_by_a_command_and_by_ctrl_c(tmp_path: Path) -> Non
         said = await s.reply("/tokens")
         assert "would be sent" in said[-1]
         await s.ask("/model", "leave: ")
-        s.app.entering.interrupt()
+        s.app.typed_input.interrupt()
         await s.hear("you> ")
-        s.app.entering.interrupt()
+        s.app.typed_input.interrupt()
         await s.hear("Ctrl+c again quits.\n")
 
 

@@ -19,9 +19,9 @@ from tui.app.services import AppServices
 from tui.bootstrap.interactive import commands_with_prompts, opened
 from tui.bootstrap.program import build_program
 from tui.domain.errors import UsageError
-from tui.linear.app import LinearApp, Took
+from tui.linear.app import LinearApp, OnTyped
+from tui.linear.line_reader import LineReader
 from tui.linear.line_writer import LineWriter
-from tui.linear.typed_lines import TypedLines
 from tui.settings.layers import Layer
 from tui.ui.terminal.shutdown import Shutdown
 
@@ -52,10 +52,10 @@ def run_linear(environment: Mapping[str, str], options: LaunchOptions, *, resume
 
 def _converse(program: Program, services: AppServices, shutdown: Shutdown) -> tuple[int, Exception | None]:
     source = _source()
-    typed: list[TypedLines] = []
+    typed: list[LineReader] = []
 
-    def make_typed(took: Took) -> TypedLines:
-        typed.append(TypedLines(source, took))
+    def make_reader(on_typed: OnTyped) -> LineReader:
+        typed.append(LineReader(source, on_typed))
         return typed[0]
 
     out = LineWriter(_ready(sys.stdout), ends_rows=lambda: bool(typed) and typed[0].echoes)
@@ -65,7 +65,7 @@ def _converse(program: Program, services: AppServices, shutdown: Shutdown) -> tu
         program.in_force.layers = program.layers.with_value(Layer.COMMAND_LINE, "ui.plain", value=True)
         return commands_with_prompts(program, services)
 
-    app = LinearApp(services, out, make_typed, make_commands, lambda text: _copied(program, text))
+    app = LinearApp(services, out, make_reader, make_commands, lambda text: _copied(program, text))
     before = signal.signal(signal.SIGINT, lambda *_: app.interrupt_from_thread())
     shutdown.register_leave(app.end_from_thread)
     try:

@@ -16,28 +16,28 @@ from tui.domain.format_numbers import count
 from tui.domain.messages import Role, Turn
 from tui.domain.printable import one_line
 from tui.linear.approvals import Approvals
-from tui.linear.composing import Composing
 from tui.linear.conversation import Conversation
-from tui.linear.entering import Entering
-from tui.linear.prompting import AFTER_S, Prompting
+from tui.linear.line_reader import TypedText
+from tui.linear.prompt_draft import PromptDraft
+from tui.linear.prompt_writer import AFTER_S, PromptWriter
 from tui.linear.questions import Choice, Questions
 from tui.linear.start import Startup
-from tui.linear.typed_lines import Typed
+from tui.linear.typed_input import TypedInput
 from tui.linear.work_queue import WorkQueue
 
 if TYPE_CHECKING:
     from tui.app.background_sessions import BackgroundEvent
     from tui.app.services import AppServices
     from tui.commands.registry import CommandContext, Registry
+    from tui.linear.line_reader import LineReader
     from tui.linear.line_writer import LineWriter
-    from tui.linear.typed_lines import TypedLines
 
 TICK_S = 1.0
 MOST_RUNNING = 8
 PIPE_CLOSED = 141
 """The exit code that shells report for a program whose reader closed the pipe."""
 
-Took = Callable[[Typed | None], None]
+OnTyped = Callable[[TypedText | None], None]
 
 
 class LinearApp:
@@ -47,7 +47,7 @@ class LinearApp:
         self,
         services: AppServices,
         out: LineWriter,
-        make_typed: Callable[[Took], TypedLines],
+        make_reader: Callable[[OnTyped], LineReader],
         make_commands: Callable[[], Registry],
         copy_text: Callable[[str], str],
     ) -> None:
@@ -55,19 +55,19 @@ class LinearApp:
         self.services = services
         self.out = out
         self.copy_text = copy_text
-        self.entering = Entering(self)
-        self.typed = make_typed(self.entering.take_from_thread)
-        self.questions = Questions(out, self.typed, self.entering.take)
+        self.typed_input = TypedInput(self)
+        self.typed = make_reader(self.typed_input.take_from_thread)
+        self.questions = Questions(out, self.typed, self.typed_input.take)
         self.conversation = Conversation(services, out, self._heard, self._opened)
-        self.composing = Composing(services.drafts)
+        self.draft = PromptDraft(services.drafts)
         out.went = self._output_ended
-        out.prompt_lost = lambda: self.prompting.later()
+        out.prompt_lost = lambda: self.prompt_writer.later()
         self.approvals = Approvals(services, out, self.questions, lambda: self.conversation.view().approvals)
         self._make_commands = make_commands
         self._context: CommandContext | None = None
         self._start = Startup(self, make_commands)
-        self.work = WorkQueue(self._failed, lambda: self.prompting.soon())
-        self.prompting = Prompting(self)
+        self.work = WorkQueue(self._failed, lambda: self.prompt_writer.soon())
+        self.prompt_writer = PromptWriter(self)
         self.deleted: list[str] = []
         """Sessions that were deleted from the list, the last one last."""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -92,7 +92,7 @@ class LinearApp:
         finally:
             self.services.sessions.listen(None)
             self.services.mcp.follow_forms(None)
-            self.composing.keep(self.typed.unfinished() if self.typed.is_terminal else "")
+            self.draft.keep(self.typed.unfinished() if self.typed.is_terminal else "")
 
     @property
     def is_ending(self) -> bool:
@@ -109,7 +109,7 @@ class LinearApp:
 
     def interrupt_from_thread(self) -> None:
         """Ctrl+c, from a signal handler."""
-        self.call_from_thread(self.entering.interrupt)
+        self.call_from_thread(self.typed_input.interrupt)
 
     def call_from_thread(self, function: Callable[[], None]) -> None:
         """Call a function in the program's own loop."""
@@ -120,11 +120,11 @@ class LinearApp:
     # What runs
 
     async def _follow(self) -> None:
-        self.composing.enter(self.services.chat.session_id)
+        self.draft.enter(self.services.chat.session_id)
         self._start.say_problems()
-        if self.composing.kept:
+        if self.draft.kept:
             self.say_draft()
-        self.prompting.soon()
+        self.prompt_writer.soon()
         await self.conversation.follow()
 
     def _failed(self, error: PonderError) -> None:
@@ -153,23 +153,23 @@ class LinearApp:
 
     async def submit(self, text: str) -> None:
         """Send a prompt, or queue it; it replaces the turn that is edited."""
-        composing, chat = self.composing, self.services.chat
-        blocks = composing.blocks(text)
-        replaced = composing.edited or (composing.kept_for if text == composing.kept else None)
+        draft, chat = self.draft, self.services.chat
+        blocks = draft.blocks(text)
+        replaced = draft.edited or (draft.kept_for if text == draft.kept else None)
         was_busy = self.conversation.is_busy
         self.conversation.chosen_turn = None
-        self.prompting.is_sending = not was_busy
+        self.prompt_writer.is_sending = not was_busy
         try:
             if replaced is not None and any(turn.id == replaced for turn in self.conversation.view().turns):
                 await chat.edit(replaced, blocks)
             else:
                 await chat.submit(blocks)
         except PonderError:
-            self.prompting.is_sending = False
-            composing.kept, composing.kept_for = text, replaced
-            composing.keep()
+            self.prompt_writer.is_sending = False
+            draft.kept, draft.kept_for = text, replaced
+            draft.keep()
             raise
-        composing.sent(text)
+        draft.sent(text)
         if was_busy and replaced is None:
             self.conversation.say("Queued. It is sent when this answer ends.")
 
@@ -212,14 +212,14 @@ class LinearApp:
         output = await self.run_shell(command)
         lines = plain_output(output).rstrip("\n").split("\n")
         self.out.say([*lines, "End of the output. It is attached to the next prompt."])
-        self.composing.attach(f"!{one_line(command, 60)}", TextBlock(text=console_block(command, output)))
+        self.draft.attach(f"!{one_line(command, 60)}", TextBlock(text=console_block(command, output)))
 
     # Stopping and leaving
 
     async def leave(self) -> None:
         """Quit; asks if something runs."""
         working = self.services.sessions.working()
-        if working and not self.entering.has_ended:
+        if working and not self.typed_input.has_ended:
             rows = [f"{one_line(row.title, 60)}, {row.activity.value}" for row in working[:MOST_RUNNING]]
             kept = "Nothing" if all(row.private for row in working) else "What has arrived"
             title = [f"{count(len(working), 'session')} still at work:", *rows, f"{kept} is kept."]
@@ -234,9 +234,9 @@ class LinearApp:
         self.approvals.look()
         match event:
             case TurnStarted():
-                self.prompting.is_sending = False
+                self.prompt_writer.is_sending = False
             case TurnFailed(turn, error):
-                self.prompting.is_sending = False
+                self.prompt_writer.is_sending = False
                 self._restore(turn)
                 if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY and error.code != NO_LOGIN:
                     self.work.add(lambda: self._ask_for_key())
@@ -244,13 +244,13 @@ class LinearApp:
                 self.work.add(self._ask_to_wait)
             case _:
                 pass
-        self.prompting.soon()
+        self.prompt_writer.soon()
 
     def _restore(self, turn: Turn) -> None:
         """Keep a prompt that got no answer, unless the user is writing something else."""
-        if any(message.role is not Role.USER for message in turn.messages) or self.composing.is_open:
+        if any(message.role is not Role.USER for message in turn.messages) or self.draft.is_open:
             return
-        self.composing.put_back(turn.user_blocks, turn.id)
+        self.draft.put_back(turn.user_blocks, turn.id)
         self.out.say(["Your prompt got no answer and is kept. /draft sends it again."])
 
     async def _ask_for_key(self) -> None:
@@ -287,16 +287,16 @@ class LinearApp:
 
     def say_draft(self) -> None:
         """Say that there is a prompt that was not sent."""
-        self.conversation.say(f"Not sent yet: {one_line(self.composing.kept, 400)}")
+        self.conversation.say(f"Not sent yet: {one_line(self.draft.kept, 400)}")
         self.conversation.say("/draft sends it, /draft drop drops it.")
 
     def _opened(self) -> None:
         is_start = self._context is None  # no command has run, so nothing more is said before the prompt
-        self.prompting.soon(0.0 if is_start else AFTER_S)
+        self.prompt_writer.soon(0.0 if is_start else AFTER_S)
 
     def session_changed(self, turn: str | None = None) -> None:
         """Another session, or another branch, is open now."""
-        self.composing.enter(self.services.chat.session_id)
+        self.draft.enter(self.services.chat.session_id)
         self.conversation.reopen(turn)
-        if self.composing.kept:
+        if self.draft.kept:
             self.say_draft()

@@ -90,7 +90,7 @@ async def compare_replay(app: LinearApp, argument: str) -> None:
     turns = await app.services.library.turns(session)
     place = next(place for place, turn in enumerate(turns) if turn.id == turn_id)
     app.out.say([f"The replay runs in a fork. The original is by {answerer_of(turns[place])}."])
-    await app.prompting.until_settled()
+    await app.prompt_writer.until_settled()
     now = app.conversation.view().turns
     if len(now) <= place:
         return

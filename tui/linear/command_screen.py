@@ -28,7 +28,7 @@ def command_screen(app: LinearApp) -> Screen:
         toggle_sidebar=lambda: _not_here("The sidebar stands beside the conversation"),
         step_thinking_view=lambda: _not_here("Thinking is not folded"),
         copy=parts.copy,
-        draft=lambda: app.composing.kept,
+        draft=lambda: app.draft.kept,
         put_draft=parts.put_draft,
         attach=parts.attach,
         edit_in_editor=parts.edit_in_editor,
@@ -66,8 +66,8 @@ class ScreenParts:
 
     def put_draft(self, text: str) -> None:
         """Keep a text as the draft."""
-        self._app.composing.kept, self._app.composing.kept_for = text, None
-        self._app.composing.keep()
+        self._app.draft.kept, self._app.draft.kept_for = text, None
+        self._app.draft.keep()
         if text:
             self._app.say_draft()
 
@@ -81,8 +81,8 @@ class ScreenParts:
             else:
                 found = await asyncio.to_thread(services.drafts.read_attachments, path)
             for title, block in found:
-                self._app.composing.attach(title, block)
-            names = ", ".join(one_line(title, 60) for title in self._app.composing.attached)
+                self._app.draft.attach(title, block)
+            names = ", ".join(one_line(title, 60) for title in self._app.draft.attached)
             self._app.conversation.say(f"Attached to the next prompt: {names}.")
 
         self._app.work.add(read)
@@ -104,8 +104,8 @@ class ScreenParts:
         index = next((index for index, turn in enumerate(turns) if turn.id == turn_id), None)
         if index is None:
             raise UsageError("That turn no longer exists.")
-        self._app.composing.put_back(turns[index].user_blocks, turn_id)
-        self._app.composing.edited = turn_id
+        self._app.draft.put_back(turns[index].user_blocks, turn_id)
+        self._app.draft.edited = turn_id
         later = len(turns) - index - 1
         moves = f" and {count(later, 'later turn')}" if later else ""
         cost = self._app.services.cache.before_turn(self._app.conversation.view(), turn_id)
@@ -114,7 +114,7 @@ class ScreenParts:
         )
         self._app.out.say(
             [
-                f"The prompt was: {one_line(self._app.composing.kept, 1_000)}",
+                f"The prompt was: {one_line(self._app.draft.kept, 1_000)}",
                 "Type the new prompt. /draft sends the old one again, /draft drop ends the edit.",
             ]
         )

@@ -113,22 +113,22 @@ class OwnCommands:
 
     async def draft(self, context: CommandContext, argument: str) -> None:
         """Send, print or drop what was not sent."""
-        composing = self._app.composing
+        draft = self._app.draft
         if argument not in ("", "show", "drop"):
             raise UsageError(f"`/draft` does not know `{argument}`.", advice="It knows show and drop.")
-        if not composing.kept and not argument and self._app.conversation.view().queue_held:
-            composing.put_back(await context.services.chat.take_last_queued(), None)
+        if not draft.kept and not argument and self._app.conversation.view().queue_held:
+            draft.put_back(await context.services.chat.take_last_queued(), None)
             self._app.say_draft()
-        elif not composing.kept:
+        elif not draft.kept:
             raise UsageError("There is no draft.")
         elif argument == "show":
-            self._app.out.say(composing.kept.split("\n"))
+            self._app.out.say(draft.kept.split("\n"))
         elif argument == "drop":
-            composing.clear()
-            composing.keep()
+            draft.clear()
+            draft.keep()
             context.screen.say("Dropped.")
         else:
-            await self._app.submit(composing.kept)
+            await self._app.submit(draft.kept)
 
     async def history(self, context: CommandContext, _: str) -> None:
         """List earlier prompts."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.printable import printable
+from tui.linear.line_reader import LineReader, TypedText
 from tui.linear.line_writer import LineWriter
-from tui.linear.typed_lines import Typed, TypedLines
 
 PAGE = 20
 """Rows of a list that are given at once."""
@@ -30,7 +30,7 @@ class NotAnswered(Exception):
 class Questions:
     """Asks one question at a time."""
 
-    def __init__(self, out: LineWriter, typed: TypedLines, pass_on: Callable[[Typed], None]) -> None:
+    def __init__(self, out: LineWriter, typed: LineReader, pass_on: Callable[[TypedText], None]) -> None:
         """``pass_on`` gets a command that was typed instead of an answer."""
         self._out = out
         self._typed = typed
@@ -50,7 +50,7 @@ class Questions:
         """Whether a question waits for a line."""
         return self._waiting is not None
 
-    def answered(self, typed: Typed) -> bool:
+    def answered(self, typed: TypedText) -> bool:
         """Give a line to the open question; False if there is none."""
         waiting = self._waiting
         if waiting is None or waiting.done():

@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from tui.domain.format_numbers import count
-from tui.linear.composing import YOU
-from tui.linear.typed_lines import LONGEST_LINE, Typed
+from tui.linear.line_reader import LONGEST_LINE, TypedText
+from tui.linear.prompt_draft import YOU
 
 if TYPE_CHECKING:
     from tui.linear.app import LinearApp
@@ -16,7 +16,7 @@ AGAIN_S = 2.0
 """A second ctrl+c within this time quits."""
 
 
-class Entering:
+class TypedInput:
     """Gives each line to what it is for: the open question, a prompt of several lines, a command, the model."""
 
     def __init__(self, app: LinearApp) -> None:
@@ -27,11 +27,11 @@ class Entering:
         """The user knows that enter holds the output."""
         self._interrupted_at = -AGAIN_S
 
-    def take_from_thread(self, typed: Typed | None) -> None:
+    def take_from_thread(self, typed: TypedText | None) -> None:
         """Take a line that another thread has read."""
         self._app.call_from_thread(lambda: self.take(typed))
 
-    def take(self, typed: Typed | None) -> None:
+    def take(self, typed: TypedText | None) -> None:
         """Take a line; None is the end of the input."""
         app = self._app
         if typed is None:
@@ -49,30 +49,30 @@ class Entering:
                 self._refuse("Several lines are no answer. They were not used.")
             else:
                 app.questions.answered(typed)
-        elif typed.pasted or app.composing.is_open or not app.approvals.answered(typed.text.strip()):
+        elif typed.pasted or app.draft.is_open or not app.approvals.answered(typed.text.strip()):
             self._compose(typed)
         else:
-            app.prompting.soon()
+            app.prompt_writer.soon()
 
     def _refuse(self, why: str) -> None:
         self._app.out.say([why])
-        self._app.prompting.soon()
+        self._app.prompt_writer.soon()
 
-    def _compose(self, typed: Typed) -> None:
+    def _compose(self, typed: TypedText) -> None:
         app = self._app
         was_held = app.out.is_held
-        text = app.composing.take(typed)
+        text = app.draft.take(typed)
         if text is None:
-            if hint := app.composing.hint():
+            if hint := app.draft.hint():
                 app.out.say([hint])
-            app.out.prompt(app.composing.prompt)
+            app.out.prompt(app.draft.prompt)
             return
         app.out.release()
-        if text or app.composing.attached:
+        if text or app.draft.attached:
             app.work.add(lambda: app.do_entered(text))
         elif not was_held:
             self._empty_line()
-        app.prompting.soon()
+        app.prompt_writer.soon()
 
     def _empty_line(self) -> None:
         """Enter alone: sends a held queue, or holds the output so that the user can type in peace."""
@@ -92,8 +92,8 @@ class Entering:
         app = self._app
         app.out.broken_off()
         app.out.release()
-        if app.composing.is_open:
-            app.composing.drop_lines()
+        if app.draft.is_open:
+            app.draft.drop_lines()
             app.out.say(["The lines are dropped."])
         elif app.questions.leave() or (not app.conversation.is_busy and app.work.cancel()):
             pass
@@ -104,7 +104,7 @@ class Entering:
         else:
             self._interrupted_at = time.monotonic()
             app.out.say(["Ctrl+c again quits."])
-        app.prompting.soon()
+        app.prompt_writer.soon()
 
     def _input_ended(self) -> None:
         """Ctrl+d quits; without a terminal, everything that was entered is answered first."""
@@ -118,4 +118,4 @@ class Entering:
         self.has_ended = True
         app.questions.end()
         app.approvals.look()
-        app.prompting.soon()
+        app.prompt_writer.soon()

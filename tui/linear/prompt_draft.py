@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.format_numbers import count
-from tui.linear.typed_lines import Typed
+from tui.linear.line_reader import TypedText
 
 if TYPE_CHECKING:
     from tui.app.services import DraftService
@@ -17,7 +17,7 @@ BEGIN, END = "<<", ">>"
 """Lines around a prompt of several lines."""
 
 
-class Composing:
+class PromptDraft:
     """Collects lines until the prompt is complete, and keeps what is not sent yet as the draft of its session."""
 
     def __init__(self, drafts: DraftService) -> None:
@@ -93,7 +93,7 @@ class Composing:
         """Add a file to the next prompt."""
         self._attached.append((name, block))
 
-    def take(self, typed: Typed) -> str | None:
+    def take(self, typed: TypedText) -> str | None:
         """The whole prompt; None if it goes on."""
         text = typed.text
         if typed.pasted and not self._is_block:

@@ -12,10 +12,10 @@ from tests.app.side_server import SideServer
 from tests.app.stage import config
 from tests.linear.stage import lines
 from tui.domain.blocks import ImageBlock, TextBlock
-from tui.linear.composing import Composing
+from tui.linear.line_reader import LineReader, TypedText
 from tui.linear.line_writer import LineWriter
+from tui.linear.prompt_draft import PromptDraft
 from tui.linear.questions import Choice, Questions
-from tui.linear.typed_lines import Typed, TypedLines
 
 
 class Drafts:
@@ -31,9 +31,9 @@ class Drafts:
         return self.kept.get(session, "")
 
 
-def composing(session: str = "s") -> tuple[Composing, Drafts]:
+def draft(session: str = "s") -> tuple[PromptDraft, Drafts]:
     drafts = Drafts()
-    made = Composing(drafts)  # type: ignore[arg-type]  # it has what is used
+    made = PromptDraft(drafts)  # type: ignore[arg-type]  # it has what is used
     made.enter(session)
     return made, drafts
 
@@ -58,34 +58,34 @@ def composing(session: str = "s") -> tuple[Composing, Drafts]:
     ],
 )
 def test_a_prompt_is_complete(entered: list[str], prompt: str) -> None:
-    made, drafts = composing()
+    made, drafts = draft()
     for line in entered[:-1]:
-        assert made.take(Typed(line)) is None
+        assert made.take(TypedText(line)) is None
         assert made.prompt == "more> "
-    assert made.take(Typed(entered[-1])) == prompt
+    assert made.take(TypedText(entered[-1])) == prompt
     assert made.prompt == "you> "
     assert drafts.kept["s"] == ""
 
 
 def test_a_paste_waits_for_an_empty_line_and_is_the_draft_until_then() -> None:
-    made, drafts = composing()
-    assert made.take(Typed("one\n\n/two", pasted=True)) is None
+    made, drafts = draft()
+    assert made.take(TypedText("one\n\n/two", pasted=True)) is None
     assert made.hint() == "Pasted 3 lines. An empty line sends them, ctrl+c drops them."
-    assert made.take(Typed("three")) is None
+    assert made.take(TypedText("three")) is None
     assert drafts.kept["s"] == "one\n/two\nthree"
-    assert made.take(Typed("")) == "one\n\n/two\nthree"
+    assert made.take(TypedText("")) == "one\n\n/two\nthree"
 
 
 def test_a_paste_within_a_block_can_end_it() -> None:
-    made, _ = composing()
-    made.take(Typed("<<"))
-    assert made.take(Typed("a\nb\n>>\nc", pasted=True)) == "a\nb"
+    made, _ = draft()
+    made.take(TypedText("<<"))
+    assert made.take(TypedText("a\nb\n>>\nc", pasted=True)) == "a\nb"
 
 
 def test_each_session_has_its_draft() -> None:
-    made, drafts = composing("old")
+    made, drafts = draft("old")
     assert made.kept == "left over"
-    made.take(Typed("new\\"))
+    made.take(TypedText("new\\"))
     made.enter("other")
     assert (made.kept, made.is_open, drafts.kept) == ("", False, {"old": "new"})
     made.enter("old")
@@ -93,7 +93,7 @@ def test_each_session_has_its_draft() -> None:
 
 
 def test_a_kept_prompt_stays_when_another_is_sent() -> None:
-    made, _ = composing("old")
+    made, _ = draft("old")
     made.sent("another")
     assert made.kept == "left over"
     made.sent("left over")
@@ -132,7 +132,7 @@ async def test_a_prompt_and_a_choice_hold_no_line_and_no_sequence_of_others() ->
     out.entered()
     rows = [Choice("a", "no\n2 yes\x1b[1A"), Choice("b", "later")]
     asked = asyncio.create_task(
-        Questions(out, TypedLines(io.RawIOBase(), lambda _: None), lambda _: None).choose([], rows)
+        Questions(out, LineReader(io.RawIOBase(), lambda _: None), lambda _: None).choose([], rows)
     )
     await asyncio.sleep(0)
     asked.cancel()
@@ -191,7 +191,7 @@ async def test_a_prompt_that_was_stopped_in_the_queue_is_sent_by_an_empty_line(t
             await s.hear("One.\n")
             s.enter("second")
             await s.hear("Queued.")
-            s.app.entering.interrupt()
+            s.app.typed_input.interrupt()
             await s.hear("Stopped by you.")
             server.say("second", "Two.")
             server.finish("second")

@@ -23,11 +23,11 @@ PASTE_S = 0.03
 """Lines that follow each other faster than this were pasted: nobody types a line in that time."""
 LONGEST_LINE = 1_023 if sys.platform == "darwin" else 4_095
 """Bytes of a line that a terminal passes on; the rest is lost in the terminal."""
-LAST_WORDS_S = 0.1
+LAST_LINE_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedText:
     """A line, or several that were pasted at once."""
 
     text: str
@@ -36,12 +36,12 @@ class Typed:
     """The terminal has lost the end of a line."""
 
 
-class TypedLines:
+class LineReader:
     """Hands on each line as it is entered, and None at the end of the input; on a thread of its own."""
 
-    def __init__(self, source: RawIOBase, took: Callable[[Typed | None], None]) -> None:
+    def __init__(self, source: RawIOBase, on_typed: Callable[[TypedText | None], None]) -> None:
         self._source = source
-        self._took = took
+        self._on_typed = on_typed
         self._rest = b""
         self.is_terminal = source.isatty()
         self._is_hidden = False
@@ -86,7 +86,7 @@ class TypedLines:
             changed = [*before]
             changed[3] &= ~(termios.ICANON | termios.ECHO)
             termios.tcsetattr(terminal, termios.TCSANOW, changed)
-            self._more.wait(LAST_WORDS_S)
+            self._more.wait(LAST_LINE_S)
             termios.tcsetattr(terminal, termios.TCSANOW, before)
         return _text(self._rest)
 
@@ -97,7 +97,7 @@ class TypedLines:
                 self._split(data)
             if self._rest and not self.is_terminal:
                 self._hand_on([self._rest])
-            self._took(None)
+            self._on_typed(None)
             # Ctrl+d ends the input of a terminal only for the moment: the user may stay. A terminal that is gone ends.
             is_open = self.is_terminal and os.isatty(self._source.fileno())
 
@@ -123,10 +123,10 @@ class TypedLines:
     def _hand_on(self, lines: list[bytes]) -> None:
         cut = self.is_terminal and any(len(line) >= LONGEST_LINE for line in lines)
         if self.is_terminal:
-            self._took(Typed("\n".join(map(_text, lines)), pasted=len(lines) > 1, cut=cut))
+            self._on_typed(TypedText("\n".join(map(_text, lines)), pasted=len(lines) > 1, cut=cut))
             return
         for line in lines:
-            self._took(Typed(_text(line)))
+            self._on_typed(TypedText(_text(line)))
 
 
 def _text(line: bytes) -> str:

@@ -14,7 +14,7 @@ AGAIN_AFTER_S = 0.2
 """The same where lines came behind the prompt: others may follow them."""
 
 
-class Prompting:
+class PromptWriter:
     """Decides which prompt stands on the last row."""
 
     def __init__(self, app: LinearApp) -> None:
@@ -52,7 +52,7 @@ class Prompting:
         elif app.approvals.is_open:
             app.approvals.ask_again()
         elif is_settled and app.work.is_idle:
-            if app.entering.has_ended:
+            if app.typed_input.has_ended:
                 app.end(0)
             else:
-                app.out.prompt(app.composing.prompt)
+                app.out.prompt(app.draft.prompt)
