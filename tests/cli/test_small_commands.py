@@ -175,7 +175,7 @@ def test_bash_offers_what_fits(typed: list[str], offered: list[str], capsys, tmp
 
 
 def test_an_empty_command_line_means_what_the_parser_makes_of_it() -> None:
-    assert vars(command_line.nothing_said()) == vars(whole_parser().parse_args([]))
+    assert vars(command_line.no_arguments()) == vars(whole_parser().parse_args([]))
 
 
 @pytest.mark.parametrize("words", [["--json", "--show-thinking"], ["--jsonl"], ["--show-thinking"], ["--attach", "a"]])

@@ -212,7 +212,7 @@ class FakeCache(CacheService):
     def state(self, view: SessionView) -> CacheState | None:
         return self.cached
 
-    def tell_expiry(self, view: SessionView) -> None:
+    def report_expiry(self, view: SessionView) -> None:
         """Nothing expires."""
 
     def savings(self, paid: Iterable[Paid]) -> float | None:

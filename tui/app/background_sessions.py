@@ -88,7 +88,7 @@ class BackgroundSessions:
         """Take in a session that the user leaves; whether something must watch for the end of its work."""
         with self._lock:
             self._opened[opened.id] = opened
-            opened.session.watch(lambda event, view: self._heard(opened, event, view))
+            opened.session.watch(lambda event, view: self._on_event(opened, event, view))
             was_watched, opened.watched = opened.watched, True
         return not was_watched
 
@@ -109,8 +109,8 @@ class BackgroundSessions:
                 opened.session.watch(None)
         return is_here
 
-    def keeps(self, opened: OpenedSession) -> bool:
-        """Whether the session is still here; if not, it is no longer watched."""
+    def is_still_here(self, opened: OpenedSession) -> bool:
+        """If the session is not, mark it as no longer watched."""
         with self._lock:
             is_here = self._opened.get(opened.id) is opened
             if not is_here:
@@ -123,13 +123,13 @@ class BackgroundSessions:
     def all(self) -> Sequence[OpenedSession]:
         return tuple(self._opened.values())
 
-    def seen(self, session: str) -> None:
-        """The user has opened or deleted the session: it is not unread any more."""
+    def mark_seen(self, session: str) -> None:
+        """The user has opened or deleted the session."""
         self._unread.pop(session, None)
 
     def changed(self, opened: OpenedSession) -> None:
         """Tell the listener that a session came or went."""
-        self._tell(BackgroundEvent(session=self._info(opened, opened.session.glance())))
+        self._notify(BackgroundEvent(session=self._info(opened, opened.session.glance())))
 
     def rows(self) -> Sequence[OpenSessionInfo]:
         """The sessions in the background that work or were not seen since they ended, oldest first."""
@@ -164,7 +164,7 @@ class BackgroundSessions:
         """Close a session when its work is done, which frees its lease and its memory. On the engine's thread."""
         while True:
             await opened.session.idle()
-            if not self.keeps(opened):
+            if not self.is_still_here(opened):
                 return  # the user came back to it
             if await self._close_if_idle(opened):
                 break
@@ -204,18 +204,18 @@ class BackgroundSessions:
         for session in self._endings.keys() - {opened.id for opened in left}:
             await self.wait_until_closed(session)
 
-    def _heard(self, opened: OpenedSession, event: AppEvent, view: SessionView) -> None:
+    def _on_event(self, opened: OpenedSession, event: AppEvent, view: SessionView) -> None:
         if self._opened.get(opened.id) is not opened:
             return  # the user has just come back to it
         if isinstance(event, TurnFinished | TurnFailed):
             ended = Activity.FAILED if isinstance(event, TurnFailed) else Activity.DONE
             self._unread[opened.id] = self._info(opened, view, ended)
         if isinstance(event, CONCERNS_USER):
-            self._tell(BackgroundEvent(session=self._info(opened, view), event=event))
+            self._notify(BackgroundEvent(session=self._info(opened, view), event=event))
         elif isinstance(event, CHANGES_LIST):
-            self._tell(BackgroundEvent(session=self._info(opened, view)))
+            self._notify(BackgroundEvent(session=self._info(opened, view)))
 
-    def _tell(self, news: BackgroundEvent) -> None:
+    def _notify(self, news: BackgroundEvent) -> None:
         if self.listener is not None:
             self.listener(news)
 

@@ -113,7 +113,7 @@ class OpenSession:
             self.spec, self.layers, self.session_id = before
             raise
         self._ended = False
-        self.background.seen(self.session_id)
+        self.background.mark_seen(self.session_id)
         for notice in self._new_notices():  # reported by the storage meanwhile
             self.session.announce(notice)
 
@@ -175,7 +175,7 @@ class OpenSession:
         left = self._leave()
         self._opened, self._ended = opened, False
         self.session_id, self.spec = opened.id, opened.spec
-        self.background.seen(opened.id)
+        self.background.mark_seen(opened.id)
         before = opened.layers
         # Its own values, above what holds for the whole program and may have changed meanwhile.
         layers = replace(

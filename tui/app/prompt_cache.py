@@ -40,7 +40,7 @@ from tui.engine.offered_tools import OfferedTools, offered_tools
 from tui.engine.state import SessionView
 from tui.settings.layers import Layers
 
-NOT_WORTH_TELLING = 0.01
+LEAST_REPORTED_LOSS = 0.01
 """Dollars. An expired cache that costs less than this is not mentioned."""
 WRITE_KINDS = {"1h": ("cache_write_1h", "cache_write", "input"), "": ("input",)}
 """Lifetime asked for → the kinds of token whose rate a written token can have, the most specific first."""
@@ -60,8 +60,8 @@ class CacheService:
 
     def __init__(self, current: OpenSession) -> None:
         self._current = current
-        self._told: set[str] = set()
-        """Answers whose cache was already said to have expired."""
+        self._reported: set[str] = set()
+        """Answers whose expired cache was already reported."""
         self._tools: tuple[OfferedTools, str] = (OfferedTools(functions=()), "")
 
     def now(self) -> float:
@@ -72,20 +72,20 @@ class CacheService:
         """What the cache has of the next request; None if nothing is known of it or it has expired."""
         return cache_state(_turns(view), self._next(view), self.now())
 
-    def tell_expiry(self, view: SessionView) -> None:
-        """Add a notice to the conversation if the cache has expired and that was not yet said."""
+    def report_expiry(self, view: SessionView) -> None:
+        """Add a notice to the conversation if the cache has expired and this was not reported yet."""
         following = self._next(view)
         cached = last_cached(_turns(view), following.provider, following.model)
-        if cached is None or cached.cache is None or not cached.cache.ttl or cached.id in self._told:
+        if cached is None or cached.cache is None or not cached.cache.ttl or cached.id in self._reported:
             return
         left = left_s(cached.cache, self.now())
         if left is None or left > 0:
             return
-        self._told.add(cached.id)
+        self._reported.add(cached.id)
         kept = kept_tokens(cached, following)
         total = self._input(view, kept)
         with_cache, without = (self._input_cost(view, total, read) for read in (kept, 0))
-        if with_cache is None or without is None or without - with_cache < NOT_WORTH_TELLING:
+        if with_cache is None or without is None or without - with_cache < LEAST_REPORTED_LOSS:
             return
         sentence = (
             f"The prompt cache has expired: the next request costs about {money(without)} instead of "

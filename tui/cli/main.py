@@ -193,7 +193,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     chosen = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
-        args = _only_options(arguments) if arguments else nothing_said()
+        args = _only_options(arguments) if arguments else no_arguments()
         args = _parser(chosen).parse_args(arguments) if args is None else args
         if args.command is None and getattr(args, "version", False):
             _print_whole(f"ponder {__version__}\n")
@@ -277,7 +277,7 @@ collections take a twentieth of the time to the first byte.
 """
 
 
-def nothing_said() -> argparse.Namespace:
+def no_arguments() -> argparse.Namespace:
     """The parser's result for an empty command line, without running it: that takes a fiftieth of a start."""
     absent = dict.fromkeys(
         ("command", "prompt", "model", "thinking_budget", "profile", "resume", "session", "max_cost", "schema")
@@ -387,9 +387,9 @@ def run(args: argparse.Namespace) -> int:
             return run_prompt(os.environ, options, args)
         return _run_interactive(options, args)
     except StoreError as problem:
-        return _told(problem, 1)
+        return _report(problem, 1)
     except PonderError as problem:
-        return _told(problem, EXIT_USAGE)
+        return _report(problem, EXIT_USAGE)
 
 
 def _contradiction(args: argparse.Namespace) -> str:
@@ -420,7 +420,7 @@ def _schema(path: str) -> Mapping[str, object]:
     return read_schema(path)
 
 
-def _told(problem: PonderError, code: int) -> int:
+def _report(problem: PonderError, code: int) -> int:
     from tui.cli.user_catalog import print_messages
 
     print_messages(f"ponder: {problem}", problem.advice)

@@ -31,7 +31,7 @@ class ProgressBar:
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._seen: deque[tuple[float, int]] = deque()
         self._drawn_at = -REDRAW_S
-        self._told = -1
+        self._printed_step = -1
 
     def show(self, there: int) -> None:
         """Show that so many bytes are there. Fewer than before means that the file begins again."""
@@ -43,8 +43,8 @@ class ProgressBar:
             self._seen.popleft()
         if not self._terminal:
             step = 100 * there // self._total // STEP * STEP
-            if step > self._told:
-                self._told = step
+            if step > self._printed_step:
+                self._printed_step = step
                 print(progress_line(self._name, there, self._total, self._rate(), columns=0), file=sys.stderr)
         elif now - self._drawn_at >= REDRAW_S or there >= self._total:
             self._drawn_at = now

@@ -156,7 +156,7 @@ async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
         return
     if _is_of_ponder(args.output):
         raise UsageError(f"`{args.output}` is one of ponder's own files.", advice="Export to another file.")
-    write = _pour if _is_stream(args.output) else write_atomically
+    write = _write_to_stream if _is_stream(args.output) else write_atomically
     try:
         await asyncio.to_thread(write, args.output, library.export_pieces(session, form, parts))
     except OSError as fault:
@@ -178,7 +178,7 @@ def _is_stream(path: Path) -> bool:
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
-def _pour(path: Path, text: str | Iterable[str]) -> None:
+def _write_to_stream(path: Path, text: str | Iterable[str]) -> None:
     with path.open("w", encoding="utf-8") as stream:
         stream.writelines([text] if isinstance(text, str) else text)
 

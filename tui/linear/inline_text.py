@@ -44,7 +44,7 @@ def formula_text(source: str) -> str:
     return set_line(source) or " ".join(source.split())
 
 
-SAID = {"softbreak": " ", "hardbreak": "\n", "s_open": "[deleted: ", "s_close": "]"}
+TEXT_OF_TOKEN = {"softbreak": " ", "hardbreak": "\n", "s_open": "[deleted: ", "s_close": "]"}
 """What tokens without content become; emphasis becomes nothing."""
 
 
@@ -57,9 +57,9 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[str]:
             if address not in ("", name, f"mailto:{name}"):
                 yield f" ({address})"
         else:
-            said = SAID.get(token.type) or _content(token)
-            name += said
-            yield said
+            text = TEXT_OF_TOKEN.get(token.type) or _content(token)
+            name += text
+            yield text
 
 
 def _content(token: Token) -> str:

@@ -15,7 +15,7 @@ AGAIN_AFTER_S = 0.2
 
 
 class PromptWriter:
-    """Decides which prompt stands on the last row."""
+    """Decides which prompt is on the last row."""
 
     def __init__(self, app: LinearApp) -> None:
         self._app = app
@@ -25,7 +25,7 @@ class PromptWriter:
         self._timer: asyncio.TimerHandle | None = None
 
     async def until_settled(self) -> None:
-        """Wait until nothing runs and everything was said."""
+        """Wait until nothing runs and everything is printed."""
         self._settled.clear()
         self.soon()
         await self._settled.wait()

@@ -24,14 +24,14 @@ class Startup:
     def __init__(self, app: LinearApp, make_commands: Callable[[], Registry]) -> None:
         self._app = app
         self._make_commands = make_commands
-        self._told: set[str] = set()
-        """Problems that were said."""
+        self._shown: set[str] = set()
+        """Problems that were shown."""
 
     def say_problems(self) -> None:
         """Say what is wrong with the configuration, once."""
         for message, advice in self._app.services.problems():
-            if message not in self._told:
-                self._told.add(message)
+            if message not in self._shown:
+                self._shown.add(message)
                 self._app.conversation.say(message, advice=advice)
 
     async def get_ready(self) -> None:

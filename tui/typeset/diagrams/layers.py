@@ -9,7 +9,7 @@ Link = tuple[int, int]
 """From one item to another, by number."""
 SWEEPS = 8
 """Passes over the layers; more rarely remove another crossing."""
-PATIENCE = 3
+SWEEPS_WITHOUT_GAIN = 3
 """Passes without an improvement after which ordering ends."""
 MOST_TO_EXCHANGE = 60
 """Items of a layer up to which neighbours are exchanged one by one."""
@@ -84,7 +84,7 @@ class LayerOrder:
         self._follow_links()
         best, fewest, idle = [list(layer) for layer in self.layers], self._crossings(), 0
         for sweep in range(SWEEPS):
-            if not fewest or idle >= PATIENCE:
+            if not fewest or idle >= SWEEPS_WITHOUT_GAIN:
                 break
             self._sweep(down=sweep % 2 == 0)
             self._exchange()

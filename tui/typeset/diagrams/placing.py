@@ -45,7 +45,7 @@ class Item:
 
 
 @dataclass(slots=True, eq=False)
-class Bond:
+class ItemLink:
     """Two items of neighbouring layers with an edge between them."""
 
     upper: Item
@@ -82,16 +82,16 @@ def spread(wanted: Sequence[float], weights: Sequence[float], distances: Sequenc
 class Placement:
     """Moves the items of the layers, in their order, to where their neighbours are."""
 
-    def __init__(self, layers: Sequence[Sequence[Item]], bonds: Sequence[Bond], gap: Gap) -> None:
+    def __init__(self, layers: Sequence[Sequence[Item]], links: Sequence[ItemLink], gap: Gap) -> None:
         self._layers = layers
         self._distances = [
             [a.after + a.margin + gap(a, b) + b.before + 1 for a, b in pairwise(layer)] for layer in layers
         ]
-        self._above: dict[Item, list[Bond]] = {item: [] for layer in layers for item in layer}
-        self._below: dict[Item, list[Bond]] = {item: [] for layer in layers for item in layer}
-        for bond in bonds:
-            self._below[bond.upper].append(bond)
-            self._above[bond.lower].append(bond)
+        self._above: dict[Item, list[ItemLink]] = {item: [] for layer in layers for item in layer}
+        self._below: dict[Item, list[ItemLink]] = {item: [] for layer in layers for item in layer}
+        for link in links:
+            self._below[link.upper].append(link)
+            self._above[link.lower].append(link)
 
         self._up = {item: _pulls(self._above[item], upper=True) for item in self._above}
         self._down = {item: _pulls(self._below[item], upper=False) for item in self._below}
@@ -156,14 +156,14 @@ class Placement:
         """Places where an edge would be straight, with its weight; not where a box has several edges side by side."""
         above, below = self._above[item], self._below[item]
         found = [
-            (_opposite(bond, upper=True), bond.weight)
-            for bond in above
-            if _alone(self._below[bond.upper], bond.upper_offset) and _alone(above, bond.lower_offset)
+            (_opposite(link, upper=True), link.weight)
+            for link in above
+            if _alone(self._below[link.upper], link.upper_offset) and _alone(above, link.lower_offset)
         ]
         found += [
-            (_opposite(bond, upper=False), bond.weight)
-            for bond in below
-            if _alone(self._above[bond.lower], bond.lower_offset) and _alone(below, bond.upper_offset)
+            (_opposite(link, upper=False), link.weight)
+            for link in below
+            if _alone(self._above[link.lower], link.lower_offset) and _alone(below, link.upper_offset)
         ]
         return found
 
@@ -200,28 +200,28 @@ class Placement:
                     if item in found:
                         continue
                     found[item] = found.get(root, len(found))
-                    stack += [bond.upper for bond in self._above[item]]
-                    stack += [bond.lower for bond in self._below[item]]
+                    stack += [link.upper for link in self._above[item]]
+                    stack += [link.lower for link in self._below[item]]
         return found
 
 
-def _alone(bonds: Sequence[Bond], offset: int | None) -> bool:
-    return len(bonds) == 1 or offset is not None
+def _alone(links: Sequence[ItemLink], offset: int | None) -> bool:
+    return len(links) == 1 or offset is not None
 
 
-def _opposite(bond: Bond, *, upper: bool) -> int:
-    """The place of an item opposite the other end of a bond, which is the upper or the lower one."""
+def _opposite(link: ItemLink, *, upper: bool) -> int:
+    """The place of an item opposite the other end of a link, which is the upper or the lower one."""
     if upper:
-        return bond.upper.at + (bond.upper_offset or 0) - (bond.lower_offset or 0)
-    return bond.lower.at + (bond.lower_offset or 0) - (bond.upper_offset or 0)
+        return link.upper.at + (link.upper_offset or 0) - (link.lower_offset or 0)
+    return link.lower.at + (link.lower_offset or 0) - (link.upper_offset or 0)
 
 
-def _pulls(bonds: Sequence[Bond], *, upper: bool) -> list[tuple[Item, int]]:
-    """The items at the other ends, each as often as its bond weighs, and how far beside them is straight."""
+def _pulls(links: Sequence[ItemLink], *, upper: bool) -> list[tuple[Item, int]]:
+    """The items at the other ends, each as often as the weight of its link, and how far beside them is straight."""
     found: list[tuple[Item, int]] = []
-    for bond in bonds:
-        offset = (bond.upper_offset or 0) - (bond.lower_offset or 0)
-        found += [(bond.upper, offset) if upper else (bond.lower, -offset)] * bond.weight
+    for link in links:
+        offset = (link.upper_offset or 0) - (link.lower_offset or 0)
+        found += [(link.upper, offset) if upper else (link.lower, -offset)] * link.weight
     return found
 
 

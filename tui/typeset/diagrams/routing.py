@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tui.typeset.diagrams.graph import LineStyle, Mark
-from tui.typeset.diagrams.placing import Bond, Item, spread
+from tui.typeset.diagrams.placing import Item, ItemLink, spread
 
 NEARLY = 2
 """Cells by which an edge may leave beside the middle of a box to be straight."""
 
 
 @dataclass(slots=True, eq=False)
-class Hop(Bond):
+class Hop(ItemLink):
     """The part of an edge between two layers."""
 
     style: LineStyle = LineStyle.SOLID

@@ -221,7 +221,7 @@ class ChatScreen(SteadyScreen[None]):
         if self._state is None:
             return
         view = self._state.now
-        self._services.cache.tell_expiry(view)
+        self._services.cache.report_expiry(view)
         cached = self._services.cache.state(view)
         self.status.change(time.monotonic(), cached=cached)
         self.sidebar.show_cached(cached)
