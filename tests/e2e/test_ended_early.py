@@ -16,7 +16,7 @@ import pytest
 from bench.pressure import Flood
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_living import talking
-from tui.ui.terminal.background import LAST_PATIENCE_S
+from tui.ui.terminal.background import LAST_WAIT_S
 
 PONDER = [sys.executable, "-m", "tui", "-m", "demo/fast"]
 READY = "enter send"
@@ -80,7 +80,7 @@ def test_a_signal_while_the_program_starts(tmp_path: Path, more: float) -> None:
         terminal.answer()
         assert terminal.exit_code(ENDED) == CODE
         # A test that is held up answers later than anybody waits.
-        is_late = time.perf_counter() - signalled > LAST_PATIENCE_S
+        is_late = time.perf_counter() - signalled > LAST_WAIT_S
         assert terminal.is_clean
         assert terminal.modes() == terminal.modes_before
         assert is_late or left_for_the_shell(terminal) == b""
@@ -122,7 +122,7 @@ def test_a_terminal_that_has_not_answered_yet_is_waited_for(tmp_path: Path) -> N
         terminal.signal(signal.SIGTERM)
         terminal.until(lambda: LEFT_SCREEN in terminal.raw, "the main screen")
         # Load makes this longer, never shorter.
-        assert time.perf_counter() - begun > LAST_PATIENCE_S / 2
+        assert time.perf_counter() - begun > LAST_WAIT_S / 2
         assert terminal.exit_code(ENDED) == CODE
 
 

@@ -20,7 +20,7 @@ from tests.providers.cloud_user import FULL, Cloud, at, cloud, static_login
 from tests.providers.conftest import request, target
 from tui.catalog.catalog import packaged_catalog, users_catalog
 from tui.domain.errors import NO_LOGIN, ErrorKind, ProviderError
-from tui.providers.clouds import logins, traces
+from tui.providers.clouds import login_hints, logins
 from tui.providers.configured_secrets import learn_environment
 from tui.providers.keys import Keys
 from tui.providers.redaction import Redactor
@@ -222,7 +222,7 @@ def test_signs_of_a_login_are_found_without_reading_them(
 def test_a_login_whose_package_is_missing_is_shown_with_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traces, "find_spec", lambda name: None)
+    monkeypatch.setattr(login_hints, "find_spec", lambda name: None)
     keys = Keys(tmp_path / "credentials.toml", environ={"AWS_ACCESS_KEY_ID": "x"}, use_keyring=False)
     shown = keys.login_source(packaged_catalog().provider("bedrock"))
     assert shown == "environment AWS_ACCESS_KEY_ID, not usable yet: pip install 'ponder-tui[aws]'"

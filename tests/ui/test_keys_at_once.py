@@ -117,15 +117,15 @@ async def test_thousands_of_arrows_and_backspaces_are_few_steps_and_end_where_ea
     draft = "".join(f"row {number}\n" for number in range(100))
     async with screen(tmp_path) as s:
         steps: list[str] = []
-        press_often = Composer.press_often
+        press_repeatedly = Composer.press_repeatedly
 
         def counted(composer: Composer, key: str, times: int) -> int:
-            handled = press_often(composer, key, times)
+            handled = press_repeatedly(composer, key, times)
             steps.append(key)
             assert handled
             return handled
 
-        monkeypatch.setattr(Composer, "press_often", counted)
+        monkeypatch.setattr(Composer, "press_repeatedly", counted)
         composer, typist = s.app.chat.composer, Typist(s)
         for prompt in ("the first", "the second\nof two rows"):
             composer.past.remember(prompt)

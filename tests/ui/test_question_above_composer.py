@@ -30,4 +30,4 @@ async def test_the_question_is_above_the_composer_and_what_led_to_it_can_be_read
         assert isinstance(screen, Approval)
         screen._since -= QUIET_S
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: app.screen is app.chat and app.chat.talk.styles.padding.bottom == 0)
+        await until(pilot, lambda: app.screen is app.chat and app.chat.conversation_area.styles.padding.bottom == 0)

@@ -340,17 +340,17 @@ async def test_a_toast_stands_on_the_line_above_the_composer_and_covers_nothing(
 
 async def test_a_message_of_several_rows_moves_the_conversation_up_while_it_is_shown() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
-        talk = app.chat.query_one("#talk")
-        height, last = talk.size.height, screen_text(app).splitlines()[talk.region.bottom - 2]
+        area = app.chat.query_one("#conversation-area")
+        height, last = area.size.height, screen_text(app).splitlines()[area.region.bottom - 2]
         assert "at least $0.36" in last
         app.say("A long sentence about what cannot be done here. " * 5, Severity.WARNING)
         await until(pilot, lambda: [toast.outer_size.height for toast in app.screen.query(Toast)] == [4])
-        await until(pilot, lambda: talk.size.height == height - 3)
-        assert not app.screen.query(Toast).last().region.overlaps(talk.region)
-        await until(pilot, lambda: screen_text(app).splitlines()[talk.region.bottom - 2] == last)
+        await until(pilot, lambda: area.size.height == height - 3)
+        assert not app.screen.query(Toast).last().region.overlaps(area.region)
+        await until(pilot, lambda: screen_text(app).splitlines()[area.region.bottom - 2] == last)
         await pilot.click(Toast)
         app.say("Short.")
-        await until(pilot, lambda: talk.size.height == height)
+        await until(pilot, lambda: area.size.height == height)
 
 
 async def test_what_the_conversation_says_itself_is_no_message_above_the_composer() -> None:

@@ -330,9 +330,9 @@ class Keys:
         """Where the login at the provider's cloud would come from; "" if nothing says that there is one."""
         if provider.cloud is None:
             return ""
-        from tui.providers.clouds.traces import login_trace
+        from tui.providers.clouds.login_hints import login_hint
 
-        return login_trace(provider, self._environ)
+        return login_hint(provider, self._environ)
 
     def has_key(self, provider: ProviderFacts) -> bool:
         """Whether ``find`` or ``require`` found a key, or a command gives one; a login at a cloud is none."""

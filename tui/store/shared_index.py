@@ -22,7 +22,7 @@ REGION = 32 << 10
 """Bytes: SQLite extends the file by this much."""
 FIRST_LOCK, LOCKS = 120, 8
 """The bytes of the file that SQLite locks."""
-PATIENCE_S, EVERY_S = 5.0, 0.005
+WAIT_S, EVERY_S = 5.0, 0.005
 
 
 class SharedIndex:
@@ -66,7 +66,7 @@ def _lock(handle: int) -> bool:
         return False
     if not hasattr(fcntl, "F_OFD_SETLK"):
         return False
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + WAIT_S
     while True:
         try:
             fcntl.fcntl(handle, fcntl.F_OFD_SETLK, _range(fcntl.F_WRLCK))

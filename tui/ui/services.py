@@ -158,7 +158,7 @@ class UiServices:
 
     async def agree_to_wait(self) -> None:
         """Accept the long wait before a retry."""
-        self._app.chat.conversation.awaited.agree()
+        self._app.chat.conversation.waiting_lines.agree()
         await self._app.services.chat.end_wait(now=False)
 
     async def remove_queued(self, prompt: str = "") -> None:

@@ -17,7 +17,7 @@ from tui.providers.keys import FoundKey
 
 LIMIT_S = 30.0
 
-Place = tuple[str, tuple[tuple[str, str], ...]]
+Account = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class CloudLogin(Protocol):
@@ -33,8 +33,8 @@ class CloudLogins:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._logins: dict[Place, CloudLogin] = {}
-        self._running: dict[Place, Future[FoundKey]] = {}
+        self._logins: dict[Account, CloudLogin] = {}
+        self._running: dict[Account, Future[FoundKey]] = {}
         self._clock = Clock()
         """The time at AWS outlives a login."""
         self._stopped = False

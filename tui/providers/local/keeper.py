@@ -20,8 +20,8 @@ from pathlib import Path
 
 from tui.domain.fast_dataclass import dataclass
 from tui.providers.local.failures import why_it_ended
+from tui.providers.local.server_api import is_healthy, properties
 from tui.providers.local.server_folder import ServerFolder, ServerState, Stage
-from tui.providers.local.server_questions import is_healthy, properties
 
 WHILE_LOADING_S = 0.05
 WHILE_READY_S = 0.5
@@ -33,8 +33,8 @@ _LISTENS = re.compile(r"listening on http://[\w.]+:(\d+)|is listening, hostname:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What the window asks for."""
+class ServerLaunch:
+    """How a window asks the keeper to start the server."""
 
     folder: str
     model: str
@@ -51,23 +51,23 @@ class Wanted:
 class Keeper:
     """One server and what is known about it."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self._wanted = wanted
-        self._folder = ServerFolder(Path(wanted.folder))
+    def __init__(self, launch: ServerLaunch) -> None:
+        self._launch = launch
+        self._folder = ServerFolder(Path(launch.folder))
         import secrets  # loads OpenSSL
 
         key = secrets.token_urlsafe(32)
         self._server = self._start(key)
         self._state = ServerState(
-            stage=Stage.LOADING, model=wanted.model, keeper=os.getpid(), process=self._server.pid, key=key
+            stage=Stage.LOADING, model=launch.model, keeper=os.getpid(), process=self._server.pid, key=key
         )
         self._folder.write(self._state)
 
     def _start(self, key: str) -> subprocess.Popen[bytes]:
-        wanted = self._wanted
-        if wanted.program:
-            return _spawn(_llama_server(wanted), self._folder, b"", {**os.environ, "LLAMA_API_KEY": key})
-        asked = {"model": wanted.model, "mmproj": wanted.mmproj, "context": wanted.context, "key": key}
+        launch = self._launch
+        if launch.program:
+            return _spawn(_llama_server(launch), self._folder, b"", {**os.environ, "LLAMA_API_KEY": key})
+        asked = {"model": launch.model, "mmproj": launch.mmproj, "context": launch.context, "key": key}
         command = (sys.executable, "-P", "-m", "tui.providers.local.model_process")
         return _spawn(command, self._folder, json.dumps(asked).encode(), os.environ)
 
@@ -105,7 +105,7 @@ class Keeper:
         if port and is_healthy(port):
             self._tell(stage=Stage.READY, port=port, share=1.0, props=properties(port, self._state.key))
             return
-        share = _share_loaded(self._server.pid, self._wanted.model)
+        share = _share_loaded(self._server.pid, self._launch.model)
         if share is not None and share != self._state.share:
             self._tell(share=share)
 
@@ -113,7 +113,7 @@ class Keeper:
         uses = self._folder.last_uses()
         if not uses:
             return True  # the window that started this had claimed it before
-        idle_s = self._wanted.idle_s
+        idle_s = self._launch.idle_s
         return bool(idle_s) and self._state.stage is not Stage.LOADING and time.time() - max(uses) > idle_s
 
     def _leave(self) -> bool:
@@ -139,10 +139,10 @@ class Keeper:
             self._server.wait()
 
 
-def _llama_server(wanted: Wanted) -> Sequence[str]:
-    command = [wanted.program, "--model", wanted.model, "--host", "127.0.0.1", "--port", "0", "--jinja"]
-    command += ["--mmproj", wanted.mmproj] if wanted.mmproj else []
-    command += ["--ctx-size", str(wanted.context)] if wanted.context else []
+def _llama_server(launch: ServerLaunch) -> Sequence[str]:
+    command = [launch.program, "--model", launch.model, "--host", "127.0.0.1", "--port", "0", "--jinja"]
+    command += ["--mmproj", launch.mmproj] if launch.mmproj else []
+    command += ["--ctx-size", str(launch.context)] if launch.context else []
     return command
 
 
@@ -190,13 +190,13 @@ def _stop(number: int, frame: object) -> None:
 
 
 def main() -> None:
-    """Read what is wanted from the standard input and keep the server."""
+    """Read how to start the server from the standard input and keep the server."""
     signal.signal(signal.SIGTERM, _stop)
-    wanted = Wanted(**json.load(sys.stdin))
+    launch = ServerLaunch(**json.load(sys.stdin))
     sys.stdin.close()
     if os.fork():
         os._exit(0)  # the window does not have to wait for a child
-    Keeper(wanted).run()
+    Keeper(launch).run()
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from tui.domain.digests import sha256
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import ModelLoading
-from tui.providers.local.keeper import Wanted
+from tui.providers.local.keeper import ServerLaunch
 from tui.providers.local.memory import ModelSize, available_memory, fitting_window
 from tui.providers.local.server_folder import Holder, ServerFolder, ServerState, Stage
 
@@ -101,7 +101,7 @@ class LocalServers:
 
     async def until_ready(self, model: str) -> AsyncGenerator[ModelLoading | ServerState, None]:
         """Start the server if it does not run, and yield progress; the state of the running server comes last."""
-        place, wanted, state = await asyncio.to_thread(self._claimed, model)
+        place, launch, state = await asyncio.to_thread(self._claimed, model)
         loop = asyncio.get_running_loop()
         starts, waited = 0, False
         told_at = loop.time()
@@ -125,7 +125,7 @@ class LocalServers:
                 told, told_at = share, loop.time()
                 yield ModelLoading(share)
             await asyncio.sleep(LOOK_S)
-            state = await asyncio.to_thread(self._looked, place, wanted, waited=waited)
+            state = await asyncio.to_thread(self._looked, place, launch, waited=waited)
 
     async def ready(self, model: str) -> ServerState:
         """Return the running server of a model, started if need be."""
@@ -183,12 +183,12 @@ class LocalServers:
             while self._held:
                 self._held.popitem()[1].release()
 
-    def _claimed(self, model: str) -> tuple[ServerFolder, Wanted, ServerState | None]:
+    def _claimed(self, model: str) -> tuple[ServerFolder, ServerLaunch, ServerState | None]:
         """Claim the server and look at it; every exception is a ProviderError."""
         try:
             with self._claiming:  # two requests may ask for one model at the same time
-                place, wanted = self._claim(model)
-            return place, wanted, self._looked(place, wanted, waited=False)
+                place, launch = self._claim(model)
+            return place, launch, self._looked(place, launch, waited=False)
         except ProviderError:
             raise
         except PonderError as error:
@@ -196,9 +196,9 @@ class LocalServers:
         except OSError as error:
             raise self._unusable(error) from None
 
-    def _looked(self, place: ServerFolder, wanted: Wanted, *, waited: bool) -> ServerState | None:
+    def _looked(self, place: ServerFolder, launch: ServerLaunch, *, waited: bool) -> ServerState | None:
         try:
-            return self._state_if_running(place, wanted, waited=waited)
+            return self._state_if_running(place, launch, waited=waited)
         except OSError as error:
             raise self._unusable(error) from None
 
@@ -207,7 +207,7 @@ class LocalServers:
             ErrorKind.OTHER, f"The model cannot be started: {error.strerror} ({error.filename or self._folder}).", ""
         )
 
-    def _claim(self, model: str) -> tuple[ServerFolder, Wanted]:
+    def _claim(self, model: str) -> tuple[ServerFolder, ServerLaunch]:
         options, files = self._options(), self._find(model)
         program = program_for(options, self._environment)
         place = server_folder(self._folder, files, options, program)
@@ -220,7 +220,7 @@ class LocalServers:
                 available = available_memory()
             self._held[place.path] = place.hold()
         self._held[place.path].use(runs=self._runs(place))
-        wanted = Wanted(
+        launch = ServerLaunch(
             folder=str(place.path),
             model=str(files.path),
             mmproj=str(files.mmproj or ""),
@@ -228,9 +228,9 @@ class LocalServers:
             context=options.context or fitting_window(files.size, available),
             idle_s=options.idle_s,
         )
-        return place, wanted
+        return place, launch
 
-    def _state_if_running(self, place: ServerFolder, wanted: Wanted, *, waited: bool) -> ServerState | None:
+    def _state_if_running(self, place: ServerFolder, launch: ServerLaunch, *, waited: bool) -> ServerState | None:
         """Return what the keeper says; without a keeper, start one and return None.
 
         ``waited``: a server that failed meanwhile failed for this caller, too, and is not started again.
@@ -243,7 +243,7 @@ class LocalServers:
             return place.read() or ServerState(stage=Stage.LOADING)
         try:
             place.forget_state()
-            _start_keeper(place, wanted, lock, self._environment)
+            _start_keeper(place, launch, lock, self._environment)
         finally:
             os.close(lock)
         return None
@@ -293,13 +293,13 @@ def _error(kind: ErrorKind, sentence: str, advice: str) -> ProviderError:
     return ProviderError(kind, sentence, advice=advice, retryable=False)
 
 
-def _start_keeper(place: ServerFolder, wanted: Wanted, lock: int, environment: Mapping[str, str]) -> None:
+def _start_keeper(place: ServerFolder, launch: ServerLaunch, lock: int, environment: Mapping[str, str]) -> None:
     """Start the keeper, which leaves this process at once; the lock passes to it."""
     log = place.open_log()
     try:
         subprocess.run(
             (sys.executable, "-P", "-m", "tui.providers.local.keeper"),
-            input=json.dumps(asdict(wanted)).encode(),
+            input=json.dumps(asdict(launch)).encode(),
             stdout=log,
             stderr=log,
             cwd="/",

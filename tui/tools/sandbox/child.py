@@ -24,7 +24,7 @@ _FILTER = 2
 _END_WITH_PARENT, _SET_DUMPABLE, _ADOPT = 1, 4, 36
 GRACE_S = 0.3
 """Seconds between SIGTERM and SIGKILL; ponder itself waits half a second."""
-PATIENCE_S = 5.0
+KILL_ALL_WITHIN_S = 5.0
 
 
 class RulesetAttr(ctypes.Structure):
@@ -99,7 +99,7 @@ def _landlock(libc: ctypes.CDLL, wanted: dict[str, object]) -> None:
     os.close(ruleset)
 
 
-def become_watched(libc: ctypes.CDLL, ponder: int) -> None:
+def end_with_ponder(libc: ctypes.CDLL, ponder: int) -> None:
     """Continue as the child of a process that ends all its descendants, whatever their session and group.
 
     It does so when the command ends, and when ponder is killed. bubblewrap does this with a process namespace. The
@@ -137,7 +137,7 @@ def _end_at_once() -> None:
 
 def _end_children() -> None:
     """Children of killed processes become children of this process; repeat until none are left."""
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + KILL_ALL_WITHIN_S
     while time.monotonic() < until:
         killed = [_killed(pid) for pid in _children()]
         if not any(killed):  # what is left is another user's
@@ -185,12 +185,12 @@ def main() -> NoReturn:
     try:
         libc = ctypes.CDLL(None, use_errno=True)
         if not path:
-            become_watched(libc, int(ponder))
+            end_with_ponder(libc, int(ponder))
             _execute(command)
         with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib would double the start-up time
             spec = json.load(file)
         if "landlock" in spec:
-            become_watched(libc, int(ponder))
+            end_with_ponder(libc, int(ponder))
         restrict(libc, spec)
         os.unlink(path)  # noqa: PTH108 - says that the sandbox holds and the command was started
         _execute(command)

@@ -95,7 +95,7 @@ DISCOVER_AFTER_S = 0.4
 """Delay before keyring and servers are queried: the imports this needs would delay the first keys."""
 
 
-class Talk(Vertical):
+class ConversationArea(Vertical):
     """The conversation; a sheet may cover its end."""
 
     def leave_below(self, rows: int) -> None:
@@ -148,9 +148,9 @@ class ChatScreen(SteadyScreen[None]):
         self.status = StatusLine(self._title_bar.show_status, still=still, id="status")
         self.sidebar = Sidebar(services)
         self.conversation = TranscriptView(self.transcript, time.monotonic, self._ui_services.display_options())
-        self.conversation.awaited.key_for_now = partial(key_for_now, self.composer, ui_services)
+        self.conversation.waiting_lines.key_for_now = partial(key_for_now, self.composer, ui_services)
         self._branch_marks = BranchMarks(self, services.branches, self.conversation, self.view)
-        self.talk = Talk(id="talk")
+        self.conversation_area = ConversationArea(id="conversation-area")
         self._asking = AskingLine()
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
@@ -161,7 +161,7 @@ class ChatScreen(SteadyScreen[None]):
         self._draft = SessionDraft(self.composer, services.drafts, ui_services, self.view)
         self._input_area = InputArea(services, ui_services, self.composer, self._draft, self.status)
         self.edit_mode = EditMode(self.composer, self.transcript, self._input_area, services.cache.before_turn)
-        self.edit_mode.when_drafted = self.conversation.awaited.show_keys
+        self.edit_mode.when_drafted = self.conversation.waiting_lines.show_keys
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
         """The view from which the cost in the status line was computed."""
@@ -182,7 +182,7 @@ class ChatScreen(SteadyScreen[None]):
         yield self._title_bar
         with Horizontal(id="body"):
             with Vertical(id="left"):
-                with self.talk:
+                with self.conversation_area:
                     yield self._empty
                     yield self.transcript
                     yield self._below

@@ -82,10 +82,10 @@ class Toasts:
     def _make_room(self) -> None:
         """Move the conversation up by the rows that toasts need beside the line above the composer."""
         chat = self._app.chat
-        talk, asking = chat.query_one("#talk"), chat.query_one("#asking")
+        area, asking = chat.query_one("#conversation-area"), chat.query_one("#asking")
         rows = 0 if self._rack is None else sum(one.outer_size.height for one in self._rack.query("Toast"))
         covered = rows if asking.display else rows - 1
         top, right, bottom, left = GAP
         margin = (top, right, max(bottom, min(covered, chat.size.height // 2)), left)
-        if tuple(talk.styles.margin) != margin:
-            talk.styles.margin = margin
+        if tuple(area.styles.margin) != margin:
+            area.styles.margin = margin

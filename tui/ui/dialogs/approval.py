@@ -131,7 +131,9 @@ class Approval(Sheet[None]):
         self._call.update_end_seen()
         self._call.add_colours()
         self._show_number_key()
-        if self._fitted != self.ponder.chat.talk.region:  # the draft has more rows, or the window was resized
+        if (
+            self._fitted != self.ponder.chat.conversation_area.region
+        ):  # the draft has more rows, or the window was resized
             self._fit()
         self._make_room()
 
@@ -175,18 +177,18 @@ class Approval(Sheet[None]):
         Part of the conversation stays in view above. In a low window the sheet covers it if the call is then whole, and
         where there is no room at all, the composer too.
         """
-        size, talk = self.app.size, self.ponder.chat.talk.region
-        self._fitted = talk
+        size, area = self.app.size, self.ponder.chat.conversation_area.region
+        self._fitted = area
         low = size.height < LOW
         self.set_class(low, "-low")
         self._list.set_low(low=low)
         around = AROUND_LOW + self._reason.display if low else AROUND
-        call = self._call.rows_of_call(talk.width - BESIDE)
+        call = self._call.rows_of_call(area.width - BESIDE)
         places = (
-            (talk, LEFT_ABOVE, ENOUGH_ROWS),
-            (talk, 0, call),
-            (talk, LEFT_ABOVE_LOW, FEWEST_ROWS),
-            (talk, 0, FEWEST_ROWS),
+            (area, LEFT_ABOVE, ENOUGH_ROWS),
+            (area, 0, call),
+            (area, LEFT_ABOVE_LOW, FEWEST_ROWS),
+            (area, 0, FEWEST_ROWS),
             (size.region, 0, 0),
         )
         for place, above, enough in places:
@@ -207,12 +209,12 @@ class Approval(Sheet[None]):
 
     def _make_room(self) -> None:
         """Let the conversation end above the sheet."""
-        talk = self.ponder.chat.talk
+        area = self.ponder.chat.conversation_area
         if self.is_attached and not self.over:
-            talk.leave_below(max(0, talk.region.bottom - self._sheet.region.y) if self._sheet.region else 0)
+            area.leave_below(max(0, area.region.bottom - self._sheet.region.y) if self._sheet.region else 0)
 
     def on_unmount(self) -> None:
-        self.ponder.chat.talk.leave_below(0)
+        self.ponder.chat.conversation_area.leave_below(0)
         self.ponder.chat.composer.show_asked(asked=False)
 
     def _is_quiet(self) -> bool:

@@ -395,8 +395,8 @@ class Composer(RepeatedKeys):
             case _:
                 return False
 
-    def press_often(self, key: str, times: int) -> int:
-        return 0 if self.has_normal_keys or self._meant_for_others(key) else super().press_often(key, times)
+    def press_repeatedly(self, key: str, times: int) -> int:
+        return 0 if self.has_normal_keys or self._meant_for_others(key) else super().press_repeatedly(key, times)
 
     def browse(self, key: str) -> bool:
         return self.show_earlier() if key == "up" else self.show_later()

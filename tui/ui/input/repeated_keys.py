@@ -20,7 +20,7 @@ ACTIONS = SIDEWAYS | UPRIGHT | DELETING
 class RepeatedKeys(TextArea):
     """Does what many presses of an arrow or a deleting key do, without the presses."""
 
-    def press_often(self, key: str, times: int) -> int:
+    def press_repeatedly(self, key: str, times: int) -> int:
         """Handle at most so many presses; returns how many. 0 where each means something of its own."""
         bound = self.screen.active_bindings.get(key) if key in ACTIONS else None
         if bound is None or bound.node is not self or bound.binding.action != ACTIONS[key]:

@@ -146,8 +146,8 @@ class Panels(VerticalScroll, can_focus=False):
         if event.spec is not None:
             self.thinking.show_levels_of(event.spec)
 
-    @on(ThinkingPicker.Wanted)
-    def _level_of_another(self, event: ThinkingPicker.Wanted) -> None:
+    @on(ThinkingPicker.Chosen)
+    def _level_of_another(self, event: ThinkingPicker.Chosen) -> None:
         self.picker.pick(key_of(event.model), event.model.asked)
 
     @on(ModelPicker.Picked)

@@ -58,7 +58,7 @@ class ThinkingPicker(Static, can_focus=True):
         error: PonderError
 
     @dataclass
-    class Wanted(Message):
+    class Chosen(Message):
         """A level of another model was chosen."""
 
         model: ModelSpec
@@ -221,7 +221,7 @@ class ThinkingPicker(Static, can_focus=True):
         try:
             asked = require_asked(self._typed)
             if self._other is not None:
-                self.post_message(self.Wanted(replace(self._other, asked=asked)))
+                self.post_message(self.Chosen(replace(self._other, asked=asked)))
                 return
             self._set(asked)
         except PonderError as error:
@@ -230,7 +230,7 @@ class ThinkingPicker(Static, can_focus=True):
     def _choose(self, row: LevelInfo | None) -> None:
         """Choose a level. The level in force is not chosen again, whether a choice or a setting set it."""
         if row is not None and self._other is not None:
-            self.post_message(self.Wanted(replace(self._other, asked=row.asked)))
+            self.post_message(self.Chosen(replace(self._other, asked=row.asked)))
         elif row is not None and row.current:
             self.post_message(self.Picked(self._plan.summary))
         elif row is not None:

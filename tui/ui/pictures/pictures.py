@@ -1,4 +1,4 @@
-"""Draws the pictures of all transcripts: in which way, in which order, and how many stay decoded."""
+"""Draws the pictures of all transcripts: in which picture_format, in which order, and how many stay decoded."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from tui.ui.pictures.sixel import SixelPicture
 
 T = TypeVar("T")
-Made: TypeAlias = "list[PictureLine] | tuple[str, tuple[int, int]] | SixelPicture | None"
+Encoded: TypeAlias = "list[PictureLine] | tuple[str, tuple[int, int]] | SixelPicture | None"
 """Rows, or what the terminal gets: a PNG in base64 with its columns and rows, or pixels with every painted row."""
-PATIENCE_S = 1.0
+ANSWER_WITHIN_S = 1.0
 """How long a picture waits for the terminal's answers."""
 MOST_CELLS = 40_000
 """Cells of pictures that stay decoded, more than any screen has."""
@@ -170,8 +170,8 @@ class Pictures:
 
         try:
             graphics = await self._terminal()
-            way = self._way(graphics)
-            job = self._job(way, graphics, data, width)
+            picture_format = self._format(graphics)
+            job = self._job(picture_format, graphics, data, width)
             made = await self._thread.run(lambda: job() if is_wanted() else None)
             if made is None or not is_wanted():
                 return
@@ -192,7 +192,7 @@ class Pictures:
             self._asked.discard(picture)
             self._changed()
 
-    async def _lines(self, picture: Picture, made: Made) -> Sequence[PictureLine] | None:
+    async def _lines(self, picture: Picture, made: Encoded) -> Sequence[PictureLine] | None:
         """The rows of a picture, once the terminal has it or will get it with its rows."""
         if isinstance(made, tuple):
             return await self._kitty.send(picture, *made)
@@ -204,32 +204,32 @@ class Pictures:
         self._sixels[key] = made
         return sixel_lines(key, made.cells)
 
-    def _way(self, graphics: Graphics) -> PictureFormat:
+    def _format(self, graphics: Graphics) -> PictureFormat:
         wished = self._setting
         if wished == "auto":
             wished = "kitty" if graphics.placeholders else "sixel" if graphics.sixel else "blocks"
         # Without the size of a cell there is no place for pixels.
         return PictureFormat.BLOCKS if wished == "sixel" and graphics.cell is None else PictureFormat(wished)
 
-    def _job(self, way: PictureFormat, graphics: Graphics, data: str, width: int) -> Callable[[], Made]:
+    def _job(self, picture_format: PictureFormat, graphics: Graphics, data: str, width: int) -> Callable[[], Encoded]:
         """What the thread does for one picture. The code is not loaded for the first screen."""
 
-        def blocks() -> Made:
+        def blocks() -> Encoded:
             from tui.ui.pictures.half_blocks import half_block_lines
 
             return half_block_lines(data, width, self._colours)
 
-        def kitty() -> Made:
+        def kitty() -> Encoded:
             from tui.ui.pictures.kitty import kitty_picture
 
             return kitty_picture(data, width, graphics.cell)
 
-        def sixel() -> Made:
+        def sixel() -> Encoded:
             from tui.ui.pictures.sixel import sixel_picture
 
             return sixel_picture(data, width, graphics.cell or (1, 1), graphics.colours)
 
-        return {PictureFormat.KITTY: kitty, PictureFormat.SIXEL: sixel, PictureFormat.BLOCKS: blocks}[way]
+        return {PictureFormat.KITTY: kitty, PictureFormat.SIXEL: sixel, PictureFormat.BLOCKS: blocks}[picture_format]
 
     async def _terminal(self) -> Graphics:
         """What the terminal can draw; it is asked once."""
@@ -246,7 +246,7 @@ class Pictures:
                 graphics.set_result(Graphics())
             else:
                 ask(answered)
-                loop.call_later(PATIENCE_S, answered, Graphics())
+                loop.call_later(ANSWER_WITHIN_S, answered, Graphics())
         return await asyncio.shield(self._graphics)
 
     def _drop_oldest(self) -> None:

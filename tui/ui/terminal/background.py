@@ -22,9 +22,9 @@ if sys.platform != "win32":
 QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
 ANSWER = lazy_regex(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)[^\x07\x1b]*(?:\x07|\x1b\\)")
 NAMED = lazy_regex(rb"\x1b\[\?[0-9;]*c")
-PATIENCE_S = 0.15
+ANSWER_WITHIN_S = 0.15
 """How long to wait for the answer after loading is complete. Later answers are handled by the keyboard parser."""
-LAST_PATIENCE_S = 0.5
+LAST_WAIT_S = 0.5
 """How long to wait for answers at exit: later ones would be typed at the shell's prompt."""
 
 
@@ -63,7 +63,7 @@ class BackgroundQuestion:
         """Whether the background is light; None if the terminal has not answered."""
         if not self._open:
             return None
-        self.heard = read_answers(0, self.heard, PATIENCE_S)
+        self.heard = read_answers(0, self.heard, ANSWER_WITHIN_S)
         background = background_in(self.heard)
         return None if background is None else background is TerminalBackground.LIGHT
 
@@ -75,7 +75,7 @@ class BackgroundQuestion:
     def give_up(self) -> None:
         """Read remaining answers if the program ends before its screen starts: the shell must not get them."""
         if self.is_unanswered:
-            self.heard = read_answers(0, self.heard, LAST_PATIENCE_S)
+            self.heard = read_answers(0, self.heard, LAST_WAIT_S)
         self.close()
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ from textual.keys import Keys, _character_to_key
 from textual.message import Message
 
 from tui.domain.lazy_regex import lazy_regex
-from tui.ui.terminal.background import LAST_PATIENCE_S, TerminalBackground, background_in, read_answers
+from tui.ui.terminal.background import LAST_WAIT_S, TerminalBackground, background_in, read_answers
 from tui.ui.terminal.graphics import QUESTIONS, GraphicsAnswers
 from tui.ui.terminal.key_delivery import KeyDelivery
 
@@ -373,7 +373,7 @@ class TerminalDriver(LinuxDriver):
         if self._keeps_input:
             return
         if self._owed:  # an unread answer would be typed at the shell's prompt
-            read_answers(self.fileno, self._said.encode(), LAST_PATIENCE_S, count=self._owed)
+            read_answers(self.fileno, self._said.encode(), LAST_WAIT_S, count=self._owed)
             self._owed = 0
         super().disable_input()
 

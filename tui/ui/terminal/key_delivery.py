@@ -29,7 +29,7 @@ from tui.ui.input.repeated_keys import RepeatedKeys
 if TYPE_CHECKING:
     from textual._queue import Queue
 
-PATIENCE_S = 0.25
+STUCK_KEY_S = 0.25
 """How long a key waits for a stuck one before it; escape must work even then."""
 LOOK_S = 0.02
 QUICK_TURNS = 40
@@ -43,7 +43,7 @@ UNPAINTED_S, PAINTING_S = 0.1, 0.02
 """How long such keys are handled without painting, and the pause after it."""
 
 
-class PressOften:
+class RepeatedPresses:
     """Asks a widget, in its turn, to handle many presses of a key; what comes too late is not done."""
 
     def __init__(self, field: RepeatedKeys, key: str, times: int) -> None:
@@ -52,7 +52,7 @@ class PressOften:
 
     def answer(self) -> None:
         """Handle as many as the widget can."""
-        self._handled = self._field.press_often(self._key, self._times) if self._times else 0
+        self._handled = self._field.press_repeatedly(self._key, self._times) if self._times else 0
 
     def close(self) -> int:
         """The presses that were handled; the others must be delivered one by one."""
@@ -116,7 +116,7 @@ class KeyDelivery:
         """Deliver the next message, or handle many presses of a key. ``left`` are runs of equal keys, the next last."""
         run = left.pop()
         if len(run) > LONG_RUN:
-            handled = await self._press_often(run)
+            handled = await self._press_repeatedly(run)
             del run[:handled]
             left.append(run)
             if handled:
@@ -129,13 +129,13 @@ class KeyDelivery:
         if run:
             left.append(run)
 
-    async def _press_often(self, run: Sequence[Message]) -> int:
+    async def _press_repeatedly(self, run: Sequence[Message]) -> int:
         """Let the focused widget handle all but the last press at once; returns how many it handled."""
         await self._settle()
         field, key = self._app.focused, run[0]
         if not isinstance(field, RepeatedKeys) or not isinstance(key, events.Key):
             return 0
-        request = PressOften(field, key.key, len(run) - 1)
+        request = RepeatedPresses(field, key.key, len(run) - 1)
         self._is_settled = False
         if not field.call_later(request.answer):
             return 0
@@ -237,7 +237,7 @@ async def _is_reached(pump: MessagePump) -> bool:
     if not pump.call_later(reached.set):
         return False
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(STUCK_KEY_S):
             await reached.wait()
     for _ in range(QUICK_TURNS):  # if the whole program had to wait for a processor, nothing is stuck
         if reached.is_set():

@@ -16,13 +16,13 @@ from textual.widget import Widget
 from tui.domain.search_terms import SearchTerms
 from tui.ui.terminal.textual_private import SteadyScrollView, move_drag
 from tui.ui.theme.theme_styles import ThemeStyles
-from tui.ui.transcript.awaited import NOW, RETRY, STOP
 from tui.ui.transcript.branch_mark import STEPS
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.copied_text import CopiedText
 from tui.ui.transcript.row_painter import RowPainter
 from tui.ui.transcript.section import MARGIN, Section, Speaker
 from tui.ui.transcript.stops import next_stop, visible_cursor
+from tui.ui.transcript.waiting_lines import NOW, RETRY, STOP
 
 if TYPE_CHECKING:
     from tui.ui.transcript.visible_code import CodeToCopy

@@ -35,7 +35,6 @@ from tui.domain.printable import one_line
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.state import SessionView
-from tui.ui.transcript.awaited import Awaited, remove_section, sentences_of
 from tui.ui.transcript.blocks import Caption, with_names
 from tui.ui.transcript.branch_mark import branch_mark
 from tui.ui.transcript.build_sections import (
@@ -54,6 +53,7 @@ from tui.ui.transcript.tool_call import MOST_NOTE, ToolCall, ToolState
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.turn_steps import Step, TurnSoFar, head_line, steps_of
 from tui.ui.transcript.usage_line import usage_line
+from tui.ui.transcript.waiting_lines import WaitingLines, remove_section, sentences_of
 
 
 class ToolCalls:
@@ -115,7 +115,7 @@ class TranscriptView:
         self._turns: tuple[Turn, ...] = ()
         self._compression: CompressionView | None = None
         self._live: LiveAnswer | PlainFallback | None = None
-        self.awaited = Awaited(transcript, now)
+        self.waiting_lines = WaitingLines(transcript, now)
         self._calls = ToolCalls(transcript.column.changed, options)
         self._count = 0
         self._until_turn_ends: list[Section] = []
@@ -129,7 +129,7 @@ class TranscriptView:
     @property
     def is_live(self) -> bool:
         """Whether anything on the screen has a running clock."""
-        return self._live is not None or self.awaited.is_shown
+        return self._live is not None or self.waiting_lines.is_shown
 
     @property
     def arriving(self) -> Sequence[Block]:
@@ -142,8 +142,8 @@ class TranscriptView:
         self._display_options = options or self._display_options
         turns = [*view.turns, view.open_turn] if view.open_turn is not None else list(view.turns)
         self._live, self._broken = None, False
-        self.awaited.forget()
-        self.awaited.still = self._display_options.still
+        self.waiting_lines.forget()
+        self.waiting_lines.still = self._display_options.still
         self._calls.clear()
         self._transcript.replace_all(self._folded(sections_of(turns, self._display_options)))
         self._mark_prompts()
@@ -154,7 +154,7 @@ class TranscriptView:
             for event in view.answer.events:
                 self.take(Stamped(view.session, view.seq, Streamed("", view.answer.round, view.answer.attempt, event)))
         elif view.retry is not None:
-            self.awaited.retry(view.retry, from_now=False)
+            self.waiting_lines.retry(view.retry, from_now=False)
         for notice in view.notices:
             self._notice(notice.severity.value, notice.text, notice.advice)
         self._transcript.settle()
@@ -162,7 +162,7 @@ class TranscriptView:
     def show(self, options: DisplayOptions) -> None:
         """Change how thinking is shown; the arriving answer is left as it is."""
         self._display_options = options
-        self.awaited.still = options.still
+        self.waiting_lines.still = options.still
         self._replace_same(sections_of(self._turns, options))
 
     def show_places(self, places: Mapping[str, tuple[int, int]]) -> None:
@@ -194,7 +194,7 @@ class TranscriptView:
     def tick(self) -> None:
         """Advance running clocks; called a few times a second while something is live."""
         try:
-            self.awaited.tick()
+            self.waiting_lines.tick()
             if self._live is not None and self._live.tick():
                 self._transcript.column.changed(self._live.section)
         except Exception as error:  # boundary of a message, as above
@@ -217,7 +217,7 @@ class TranscriptView:
                 self._turn_ended(turn, event.error if isinstance(event, TurnFailed) else None)
             case HistoryChanged(turns):
                 self._turns, self._live = turns, None
-                self.awaited.forget()
+                self.waiting_lines.forget()
                 self._transcript.replace_all(self._folded(sections_of(turns, self._display_options)))
             case CompressionChanged(view):
                 self._compression = view
@@ -253,19 +253,19 @@ class TranscriptView:
     def _await(self, event: RetryScheduled | Stalled) -> None:
         if isinstance(event, RetryScheduled):
             self._drop_bare()
-            self.awaited.retry(event, from_now=True)
+            self.waiting_lines.retry(event, from_now=True)
         elif self._live is not None:
-            self.awaited.stalled(self._live.section, event.seconds)
+            self.waiting_lines.stalled(self._live.section, event.seconds)
 
     def _begin(self, key: str, spec: ModelSpec, plan: ThinkingPlan) -> None:
         self._drop_bare()
         step = self._so_far.next(head_line(spec.provider, spec.model, plan.level))
         self._live = LiveAnswer(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._display_options, step)
-        self.awaited.begin(self._live.section, on_rail=step.after_calls)
+        self.waiting_lines.begin(self._live.section, on_rail=step.after_calls)
         self._append(self._live.section, step)
 
     def _reset(self) -> None:
-        self.awaited.end()
+        self.waiting_lines.end()
         live, self._live = self._live, None
         if live is not None:
             self._of_turn = [section for section in self._of_turn if section is not live.section]
@@ -273,13 +273,13 @@ class TranscriptView:
 
     def _drop_bare(self) -> None:
         """Remove the head of an attempt without content."""
-        self.awaited.end()
+        self.waiting_lines.end()
         if self._live is not None and len(self._live.section.blocks) == 1:
             self._reset()
 
     def _stream(self, event: StreamEvent) -> None:
         if self._live is not None:
-            self.awaited.take(event)
+            self.waiting_lines.take(event)
             self._live.feed(event)
             self._transcript.column.changed(self._live.section)
 
@@ -298,7 +298,7 @@ class TranscriptView:
             )
             self._so_far.add(message)
             return
-        self.awaited.end()
+        self.waiting_lines.end()
         live, self._live = self._live, None
         if isinstance(live, LiveAnswer):
             step = self._so_far.next_of(message)

@@ -1,6 +1,6 @@
-"""Questions to a model's server on this machine: whether it is ready, and what it knows about its model.
+"""Asks a model's server on this machine whether it is ready, and what it knows about its model.
 
-The keeper asks them over plain sockets: importing an HTTP library would take longer than loading a small model.
+The keeper uses plain sockets: importing an HTTP library would take longer than loading a small model.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import socket
 from collections.abc import Mapping
 
-ASK_S = 5.0
+ANSWER_WITHIN_S = 5.0
 LARGEST = 8_000_000
 
 
@@ -61,7 +61,7 @@ def _ask(port: int, path: str, key: str = "", body: Mapping[str, object] | None 
     head += ["Content-Type: application/json", f"Content-Length: {len(data)}"] if data else []
     received = b""
     try:
-        with socket.create_connection(("127.0.0.1", port), ASK_S) as connection:
+        with socket.create_connection(("127.0.0.1", port), ANSWER_WITHIN_S) as connection:
             connection.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + data)
             while len(received) < LARGEST and (piece := connection.recv(65_536)):
                 received += piece

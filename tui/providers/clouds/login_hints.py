@@ -19,7 +19,7 @@ _VARIABLES = {
 _PACKAGES = {Cloud.AWS: "botocore", Cloud.GOOGLE: "google.auth", Cloud.AZURE: "azure.identity"}
 
 
-def login_trace(provider: ProviderFacts, environment: Mapping[str, str]) -> str:
+def login_hint(provider: ProviderFacts, environment: Mapping[str, str]) -> str:
     """Where the login would come from; "" if nothing says that there is one. Looks for files: call it in a thread."""
     if provider.cloud is None:
         return ""

@@ -49,7 +49,7 @@ def remove_section(transcript: Transcript, section: Section) -> None:
         transcript.rearrange([other for other in sections if other is not section])
 
 
-class Awaited:
+class WaitingLines:
     """Shows what is awaited: a line in the live answer, or a section at the end of the conversation."""
 
     def __init__(self, transcript: Transcript, now: Clock) -> None:
