@@ -177,3 +177,8 @@ def test_facts_say_whether_a_server_is_asked_by_fields_or_in_words(
     made = answer_format(WireName.OPENAI_CHAT, STRICT, quirks, with_tools=with_tools)
     assert (bool(made.fields), made.in_words) == asked
     assert '"required":["name","age"]' in made.instruction
+
+
+def test_definitions_that_refer_to_each_other_without_end_are_asked_for_in_words() -> None:
+    chain = {f"x{at}": {"$ref": f"#/$defs/x{at + 1}"} for at in range(5_000)}
+    assert closed_schema({"type": "object", "properties": {"a": {"$ref": "#/$defs/x0"}}, "$defs": chain}) is None

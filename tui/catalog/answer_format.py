@@ -134,9 +134,9 @@ def closed_schema(schema: Schema) -> dict[str, object] | None:
         return None
     try:
         closed = _closed(schema, 0)
-    except _NotExpressible:
+        return None if _recurs(closed) else closed
+    except (_NotExpressible, RecursionError):  # thousands of definitions that refer to each other
         return None
-    return None if _recurs(closed) else closed
 
 
 class _NotExpressible(Exception):

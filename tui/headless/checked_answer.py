@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from tui.domain.errors import UsageError
@@ -21,6 +25,8 @@ _FENCE = re.compile(r"```[a-zA-Z]*")
 LONGEST_REASON = 300
 MOST_MISMATCHES = 100
 """An answer may be wrong in a million places; one is told."""
+MOST_SECONDS = 5.0
+"""A pattern, or definitions that refer to each other twice, can keep a check busy for years."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +59,18 @@ def read_schema(path: str) -> Mapping[str, object]:
     if not isinstance(schema, dict):
         raise UsageError(f"The schema `{path}` is not a JSON object.")
     try:
-        validator_for(schema, default=_default()).check_schema(schema)
-    except (SchemaError, RecursionError) as error:
+        with _time_limit(MOST_SECONDS):
+            validator_for(schema, default=_default()).check_schema(schema)
+    except _TooSlow:
+        raise UsageError(f"The schema `{path}` takes too long to check.") from None
+    except SchemaError as error:
         raise UsageError(f"`{path}` is not a valid JSON Schema: {_first_line(error)}") from None
+    except Exception as error:  # noqa: BLE001 - `$schema` may be a list: the library raises what Python raises
+        raise UsageError(f"`{path}` is not a valid JSON Schema: {_as_it_was_raised(error)}") from None
     return schema
 
 
-def checked_answer(text: str, schema: Mapping[str, object]) -> CheckedAnswer:
+def checked_answer(text: str, schema: Mapping[str, object], *, most_seconds: float = MOST_SECONDS) -> CheckedAnswer:
     """Check the text of an answer. References to other files or addresses are not followed."""
     from jsonschema.exceptions import best_match
     from jsonschema.validators import validator_for
@@ -71,9 +82,10 @@ def checked_answer(text: str, schema: Mapping[str, object]) -> CheckedAnswer:
         value = json.loads(json_text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         return CheckedAnswer(text=text, problem=f"The answer is not JSON: {error}.")
-    validator = validator_for(schema, default=_default())(schema, registry=Registry())
     try:
-        mismatch = best_match(islice(validator.iter_errors(value), MOST_MISMATCHES))
+        with _time_limit(most_seconds):
+            validator = validator_for(schema, default=_default())(schema, registry=Registry())
+            mismatch = best_match(islice(validator.iter_errors(value), MOST_MISMATCHES))
         problem = (
             "" if mismatch is None else f"The answer does not fit at `{mismatch.json_path}`: {_first_line(mismatch)}"
         )
@@ -81,7 +93,37 @@ def checked_answer(text: str, schema: Mapping[str, object]) -> CheckedAnswer:
         problem = f"The answer cannot be checked: the schema refers to `{missing.ref}`, which is not in it."
     except RecursionError:
         problem = "The answer cannot be checked: it nests too deeply."
+    except _TooSlow:
+        problem = "The answer cannot be checked: that takes too long."
+    except Exception as error:  # noqa: BLE001 - a reference may lead to something that is no schema
+        problem = f"The answer cannot be checked: the schema is not usable ({_as_it_was_raised(error)})."
     return CheckedAnswer(text=json_text, value=value, problem=problem)
+
+
+class _TooSlow(Exception):
+    """The time is over."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise _TooSlow in the code within, also within a regular expression, which no thread could interrupt.
+
+    Without effect outside the main thread and on Windows, where there are no timers that interrupt.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise _TooSlow
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _default() -> type[Validator]:
@@ -108,6 +150,10 @@ def _finite(word: str) -> float:
 
 def _refuse_constant(word: str) -> float:
     raise ValueError(f"{word} is not a JSON number")
+
+
+def _as_it_was_raised(error: Exception) -> str:
+    return f"{type(error).__name__}: {_first_line(error)}"
 
 
 def _first_line(error: Exception) -> str:
