@@ -18,7 +18,7 @@ from tui.bus import Subscription
 from tui.catalog.model_spec import require_asked
 from tui.domain.blocks import Block
 from tui.domain.errors import PonderError, UsageError
-from tui.domain.events import ApprovalAsked, Stamped, TurnFailed, TurnFinished
+from tui.domain.events import ApprovalAsked, ApprovalSettled, Stamped, TurnFailed, TurnFinished
 from tui.domain.fenced import fenced
 from tui.domain.messages import Role, Turn
 from tui.domain.printable import one_line, printable
@@ -127,17 +127,21 @@ class EditorSession:
 
     async def _followed(self, subscription: Subscription[Stamped], client: Client) -> TurnFinished | TurnFailed:
         updates = Updates()
-        open_questions: list[asyncio.Task[None]] = []
+        open_questions: dict[str, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as questions:
             async for batch in subscription.batches(FRAME_S):
                 for stamped in batch:
                     match stamped.event:
                         case TurnFinished() | TurnFailed() as ended:
-                            for question in open_questions:
+                            for question in open_questions.values():
                                 question.cancel()
                             return ended
                         case ApprovalAsked() as asked:
-                            open_questions.append(questions.create_task(self._ask(asked, client)))
+                            open_questions[asked.call_id] = questions.create_task(self._ask(asked, client))
+                        case ApprovalSettled() as settled:
+                            # By a rule, perhaps: a late answer must not be one to a later call with the same id.
+                            if settled.call_id in open_questions:
+                                open_questions.pop(settled.call_id).cancel()
                         case event:
                             for update in updates.of(event):
                                 await client.session_update(self.id, update)

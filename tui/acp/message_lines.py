@@ -9,7 +9,10 @@ import asyncio
 import json
 from typing import Any
 
+import orjson
 from acp.exceptions import RequestError
+
+from tui.domain.assemble import whole_text
 
 LONGEST = 50_000_000
 
@@ -38,12 +41,16 @@ class MessageLines:
             except (ValueError, RecursionError) as error:
                 await self._refuse(RequestError.parse_error({"details": str(error)}))
                 continue
-            if isinstance(message, dict):
+            if not isinstance(message, dict):
+                await self._refuse(RequestError.invalid_request({"details": "A message is a JSON object."}))
+            elif not _is_sound(message):
+                await self._refuse(RequestError.invalid_request({"details": "No request and no answer to one."}))
+            else:
                 return message
-            await self._refuse(RequestError.invalid_request({"details": "A message is a JSON object."}))
 
     async def send(self, message: dict[str, Any]) -> None:
-        self._writer.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        """Write a message. What a model wrote is in it: editors refuse lines with half a character or ``NaN``."""
+        self._writer.write(_written(message) + b"\n")
         await self._writer.drain()
 
     async def close(self) -> None:
@@ -51,3 +58,21 @@ class MessageLines:
 
     async def _refuse(self, error: RequestError) -> None:
         await self.send({"jsonrpc": "2.0", "id": None, "error": error.to_error_obj()})
+
+
+def _written(message: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(message)
+    except orjson.JSONEncodeError:  # half a character, or a large number
+        return whole_text([json.dumps(message, ensure_ascii=False, separators=(",", ":"))]).encode()
+
+
+def _is_sound(message: dict[str, Any]) -> bool:
+    """Whether the connection can read it: it would end with an answer whose error or id has another type."""
+    if "method" in message:
+        return isinstance(message["method"], str) and _is_id(message.get("id"))
+    return _is_id(message.get("id")) and isinstance(message.get("error") or {}, dict)
+
+
+def _is_id(value: object) -> bool:
+    return value is None or isinstance(value, str | int)

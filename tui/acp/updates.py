@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+import orjson
 from acp import helpers, schema
 
 from tui.domain.assemble import whole_text
@@ -49,6 +49,8 @@ TOOL_KINDS: Mapping[str, ToolKind] = {
     "fetch_url": "fetch",
 }
 LONGEST_TITLE = 120
+DEEPEST = 50
+"""Deeper arguments are passed on as text: readers of JSON have limits, and an editor would lose the whole line."""
 
 
 class Updates:
@@ -226,10 +228,26 @@ def _of_model(block: Block) -> Iterator[Update]:
 
 
 def _json(arguments: str) -> object:
+    """The arguments as JSON, or as the text that the model wrote if an editor may not be able to read them."""
     try:
-        return json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
+        value = orjson.loads(arguments or "{}")
+    except orjson.JSONDecodeError:
         return arguments
+    return value if _is_shallow(value) else arguments
+
+
+def _is_shallow(value: object) -> bool:
+    level: list[object] = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def _short(arguments: str) -> str:

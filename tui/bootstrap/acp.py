@@ -24,6 +24,7 @@ from tui.app.services import AppServices
 from tui.app.session_storage import Storage, StoredSession, open_storage
 from tui.bootstrap.program import build_program
 from tui.domain.errors import UsageError
+from tui.domain.printable import one_line, printable
 from tui.providers.log_file import open_log
 
 
@@ -59,12 +60,12 @@ def _opened(
     servers: Mapping[str, object],
     stored_id: str | None,
 ) -> EditorSession:
-    if not folder.is_absolute() or not folder.is_dir():
-        raise UsageError(f"`{folder}` is not an absolute path of a folder.")
+    if not folder.is_absolute() or not _is_folder(folder):
+        raise UsageError(f"`{one_line(str(folder), 200)}` is not an absolute path of a folder.")
     program = build_program(environment, replace(options, folder=folder, mcp_servers=servers))
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems:
-        sys.stderr.write(f"ponder: {problem.message} {problem.advice}".rstrip() + os.linesep)
+        sys.stderr.write(printable(f"ponder: {problem.message} {problem.advice}".rstrip()) + os.linesep)
     storage: Storage = StorageWithPrivate(open_storage(program))
     program.engine.start()
     try:
@@ -86,6 +87,13 @@ def _opened(
         await asyncio.to_thread(_end, program, storage)
 
     return EditorSession(services, folder, close)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long
+        return False
 
 
 async def _load(storage: Storage, session: str) -> StoredSession:
