@@ -46,6 +46,17 @@ def learn_environment(redactor: Redactor, providers: Iterable[ProviderFacts], en
             redactor.remember(Secret(environment.get(name, "").strip()))
 
 
+def learn_variables(redactor: Redactor, environment: Mapping[str, str]) -> None:
+    """Register every variable that is secret by its name, and those of cloud logins.
+
+    The packages and programs of clouds get the whole environment, and log and quote what they like.
+    """
+    named = {name for names in CLOUD_SECRETS.values() for name in names}
+    for name, value in environment.items():
+        if name in named or holds_secret(name):
+            redactor.remember(Secret(value.strip()))
+
+
 def learn_configured(
     redactor: Redactor,
     providers: Iterable[ProviderFacts],

@@ -415,9 +415,9 @@ class Keys:
         if provider.cloud is None:
             return None
         if self._logins is None:
-            from tui.providers.clouds.logins import CloudLogins
+            from tui.providers.clouds.logins import open_logins
 
-            self._logins = CloudLogins()
+            self._logins = open_logins(self.redactor, self._environ)
         key = self._logins.key(provider, renewed=renewed)
         for secret in (key.secret, *key.others):
             self.redactor.remember(secret)

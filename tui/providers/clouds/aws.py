@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui.catalog.facts import ProviderFacts
 from tui.providers.clouds.failures import failed, not_installed, not_logged_in
+from tui.providers.clouds.short_answers import limit_answers
 from tui.providers.clouds.sigv4 import AwsSigner, Clock
 from tui.providers.keys import FoundKey, KeyLocation
 from tui.providers.redaction import Secret
@@ -72,6 +73,7 @@ class AwsLogin:
         from botocore.exceptions import NoCredentialsError
         from botocore.session import Session
 
+        limit_answers()
         session = Session(profile=self._provider.account.get("profile"))
         self._region = self._provider.account.get("region") or session.get_config_variable("region") or ""
         credentials = session.get_credentials()

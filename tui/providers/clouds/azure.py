@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.catalog.facts import ProviderFacts
 from tui.providers.clouds.failures import failed, not_installed, not_logged_in
+from tui.providers.clouds.short_answers import limit_answers
 from tui.providers.keys import FoundKey, KeyLocation
 from tui.providers.redaction import Secret
 
@@ -39,6 +40,7 @@ class AzureLogin:
             raise not_installed(self._provider) from None
         try:
             if self._credential is None:
+                limit_answers()
                 self._credential = DefaultAzureCredential()
             if self._token is None or self._token.expires_on - self._now() < RENEW_BEFORE_S:
                 self._token = self._credential.get_token(SCOPE)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tui.catalog.facts import ProviderFacts
 from tui.providers.clouds.failures import failed, not_installed, not_logged_in
+from tui.providers.clouds.short_answers import LONGEST, AnswerTooLong
 from tui.providers.keys import FoundKey, KeyLocation
 from tui.providers.redaction import Secret
 
@@ -74,10 +76,10 @@ class GoogleLogin:
 class _Answer:
     """An answer as google-auth reads it."""
 
-    def __init__(self, answer: httpx.Response) -> None:
+    def __init__(self, answer: httpx.Response, data: bytes) -> None:
         self.status = answer.status_code
         self.headers = answer.headers
-        self.data = answer.content
+        self.data = data
 
 
 class _Request:
@@ -92,7 +94,7 @@ class _Request:
         timeout: float | None = None,
         **_: object,
     ) -> _Answer:
-        """Send a request; raises google-auth's TransportError."""
+        """Send a request; raises google-auth's TransportError, also for an answer that does not end."""
         from google.auth.exceptions import TransportError
 
         from tui.providers.http.httpx_connection import httpx, system_trust
@@ -102,7 +104,17 @@ class _Request:
             # The metadata service is plain HTTP on this machine's link: a proxy must not see what it answers.
             with httpx.Client(verify=system_trust() if secure else False, trust_env=secure) as client:
                 seconds = min(timeout or LIMIT_S, LIMIT_S)
-                answer = client.request(method, url, content=body, headers=dict(headers or {}), timeout=seconds)
+                end = time.monotonic() + seconds
+                request = client.build_request(method, url, content=body, headers=dict(headers or {}), timeout=seconds)
+                request.headers["accept-encoding"] = "identity"  # few bytes can become many
+                answer = client.send(request, stream=True)
+                data = b""
+                for piece in answer.iter_bytes():
+                    data += piece
+                    if len(data) > LONGEST:
+                        raise TransportError(AnswerTooLong())
+                    if time.monotonic() > end:
+                        raise TransportError("the answer does not end")
+                return _Answer(answer, data)
         except httpx.HTTPError as error:
             raise TransportError(error) from error
-        return _Answer(answer)

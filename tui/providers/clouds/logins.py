@@ -6,6 +6,7 @@ They block, some of them for long, and cannot be interrupted: each login has a t
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Protocol, assert_never
 
@@ -13,7 +14,9 @@ from tui.catalog.facts import Cloud, ProviderFacts
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.clouds.failures import failed, too_slow
 from tui.providers.clouds.sigv4 import Clock
+from tui.providers.configured_secrets import learn_variables
 from tui.providers.keys import FoundKey
+from tui.providers.redaction import Redactor
 
 LIMIT_S = 30.0
 
@@ -87,6 +90,12 @@ class CloudLogins:
         with self._lock:
             if not running.done():
                 running.set_result(key)
+
+
+def open_logins(redactor: Redactor, environment: Mapping[str, str]) -> CloudLogins:
+    """Return logins whose packages and programs may log and quote the environment: its secrets are known first."""
+    learn_variables(redactor, environment)
+    return CloudLogins()
 
 
 def _login(provider: ProviderFacts, clock: Clock) -> CloudLogin:
