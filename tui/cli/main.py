@@ -358,6 +358,9 @@ def _dollars(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Start the program; user errors are reported in a sentence with exit code 2."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    from tui.cli.quick_imports import find_quickly
+
+    find_quickly()
     from tui.domain.lazy_ssl import import_asyncio
 
     import_asyncio()

@@ -28,7 +28,6 @@ from tui.wires.errors.phrases import (
     TIMED_OUT,
     refused_parameter,
 )
-from tui.wires.errors.retry_after import retry_hint
 from tui.wires.json_text import child, children, text
 from tui.wires.wire import ErrorResponse
 
@@ -158,6 +157,14 @@ _TEXT_RULES: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
 )
 
 
+def _retry_hint(
+    headers: Mapping[str, str], body: object = None, message: str = "", *, status: int | None = None
+) -> float | None:
+    from tui.wires.errors.retry_after import retry_hint  # needed for errors only
+
+    return retry_hint(headers, body, message, status=status)
+
+
 def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal, all by name
     *,
     status: int | None,
@@ -180,7 +187,7 @@ def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal,
     if kind is ErrorKind.UNSUPPORTED:
         param = param or refused_parameter(message[:2000])
     if retry_after_s is None:
-        retry_after_s = retry_hint(headers, None, message, status=status)
+        retry_after_s = _retry_hint(headers, None, message, status=status)
     if request_id is None:
         request_id = next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None)
     return ProviderError(
@@ -199,7 +206,7 @@ def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal,
 
 def reported_error(parts: ErrorParts) -> ProviderError:
     """Return the error for one that was reported inside a stream."""
-    hint = retry_hint(_NO_HEADERS, parts.body, parts.message)
+    hint = _retry_hint(_NO_HEADERS, parts.body, parts.message)
     return provider_error(
         status=None,
         message=parts.message,
@@ -227,7 +234,7 @@ def refusal_of(reply: ErrorResponse) -> ProviderError:
         type_=parts.type,
         param=parts.param,
         headers=reply.headers,
-        retry_after_s=retry_hint(reply.headers, parts.body, parts.message, status=reply.status),
+        retry_after_s=_retry_hint(reply.headers, parts.body, parts.message, status=reply.status),
     )
 
 
@@ -245,7 +252,7 @@ def _page(reply: ErrorResponse, title: str) -> ProviderError:
         f"The server sent an HTML page instead of an answer (HTTP {reply.status}){': ' + named if named else ''}",
         status=reply.status,
         retryable=retryable,
-        retry_after_s=retry_hint(reply.headers, status=reply.status) if retryable else None,
+        retry_after_s=_retry_hint(reply.headers, status=reply.status) if retryable else None,
         advice=ADVICE[ErrorKind.NOT_A_STREAM],
     )
 
