@@ -65,7 +65,7 @@ async def test_a_search_from_the_switch_to_the_bill(tmp_path: Path) -> None:
         await s.enter("/tools on web_search")
         await s.until_toast("web_search is on")
         assert (
-            "Anthropic searches the web itself when the model wants it and asks nobody. $10.00 for 1,000" in s.toasts()
+            "Anthropic searches the web when the model asks for it. You are not asked. $10.00 for 1,000" in s.toasts()
         )
         await s.ask("Look it up.")
         await s.until_it_says('web_search  "speed of light"')

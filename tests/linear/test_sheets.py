@@ -38,7 +38,7 @@ async def test_model_and_level_are_chosen(tmp_path: Path) -> None:
         assert s.house.view().spec.asked == 9_000
         said = await s.ask("/model", "leave: ")
         assert (await s.reply("gemini demo", "leave: "))[0].startswith("1 demo/gemini")
-        assert await s.reply("nosuchmodel", "leave: ") == ["Nothing has nosuchmodel."]
+        assert await s.reply("nosuchmodel", "leave: ") == ["No row has nosuchmodel."]
         assert await s.reply("7", "leave: ") == ["There is no 7."]
         assert await s.reply("") == []
         assert str(s.house.view().spec) == "demo/chat/9000"
@@ -236,7 +236,7 @@ async def test_places_are_found_and_chosen(tmp_path: Path) -> None:
         assert await s.ask("/draft show") == ["context"]
         assert await s.ask("/draft drop") == ["Dropped."]
         assert await s.ask("/draft") == ["Error: There is no draft."]
-        assert await s.ask("/find nothing of that") == ["Nothing has nothing of that."]
+        assert await s.ask("/find nothing of that") == ["No match for nothing of that."]
 
 
 async def test_the_next_request_is_told(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ async def test_the_next_request_is_told(tmp_path: Path) -> None:
 
 async def test_what_cannot_be_done_by_lines_is_said(tmp_path: Path) -> None:
     async with lines(tmp_path) as s:
-        assert await s.ask("/theme") == ["Error: Themes change colours, and nothing here has any."]
+        assert await s.ask("/theme") == ["Error: Themes change colours, and this form of ponder has none."]
         assert await s.ask("/theme dusk") == ["Error: Themes change colours: there is nothing to change line by line."]
         assert await s.ask("/xyz") == ["Error: There is no command /xyz. /help lists them all."]
         assert await s.ask("/compare") == ["Error: There is no turn yet."]

@@ -236,7 +236,7 @@ class ChatService:
 
 
 def is_title_wanted(current: OpenSession) -> bool:
-    """Whether a model is to write the title. Not with a spending limit: it would ask the user about a title."""
+    """Whether a model should write the title. Not with a spending limit: the user would be asked about a title."""
     settings, view = current.layers.settings(), current.session.glance()
     limits = (settings.budget.turn, settings.budget.session, settings.budget.day)
     is_new = not view.turns and view.open_turn is None and not view.title

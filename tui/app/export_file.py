@@ -29,6 +29,6 @@ def new_export_file(title: str, session: str, form: str) -> Path:
     names = (f"{name}{'' if number == 1 else f'-{number}'}.{form}" for number in count(1))
     try:
         folder = Path.cwd()
-    except OSError:  # the working folder was removed: writing says so
+    except OSError:  # the working folder was removed: writing will fail
         folder = Path()
     return next(path for name in names if not (path := folder / name).exists())

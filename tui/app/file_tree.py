@@ -1,4 +1,4 @@
-"""The files and folders below the working folder, for completion: read once in a while, beside the screen."""
+"""The files and folders below the working folder, for completion: read now and then, on a thread."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class IgnoreFile:
     any_pattern: re.Pattern[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Most paths fit no pattern: one expression finds that out."""
+        """Most paths match no pattern; one expression checks this."""
         object.__setattr__(self, "any_pattern", re.compile("|".join(found.pattern for found, _ in self.patterns)))
 
     def ignores(self, path: str) -> bool | None:

@@ -44,7 +44,7 @@ class McpService:
             self._servers.follow(_on_this_loop(heard) if heard is not None else _nothing)
 
     def follow_forms(self, heard: Callable[[], None] | None) -> None:
-        """The same when a form waits or no longer waits. Without somebody who shows them, all are declined."""
+        """The same when a form waits or no longer waits. Without a listener, all are declined."""
         if self._servers is not None:
             self._servers.forms.heard = _on_this_loop(heard) if heard is not None else None
 

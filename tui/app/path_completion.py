@@ -50,7 +50,7 @@ class PathCompletion:
         return sorted(direct, key=lambda path: (not path.endswith("/"), path.lower()))
 
     def _pattern(self, pattern: str) -> Sequence[str]:
-        """The pattern itself, and the files it means; nothing if it means none."""
+        """The pattern itself, and the files it matches; nothing if it matches none."""
         try:
             matches = (path for path in self._folder.glob(pattern) if path.is_file())
             known = set(self._tree.paths())

@@ -35,7 +35,7 @@ class ProviderAvailability:
         self._set_key_command = set_key_command
         self._sources: dict[str, str] = {}
         self._logins: dict[str, str] = {}
-        """Cloud providers with signs of a login. None is chosen by itself: most such logins are for other uses."""
+        """Cloud providers with signs of a login. None is chosen automatically: most such logins are for other uses."""
         self._problems: dict[str, str] = {}
         self._servers: dict[str, tuple[str, ...]] = {}
         self._local: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ INSTRUCTION = (
 LONGEST_PROMPT, LONGEST_ANSWER = 2_000, 1_000
 """Characters of the first prompt and of its answer that are sent."""
 LONGEST_TITLE = 80
-"""A longer first line is an answer to something else."""
+"""A longer first line is not a title."""
 
 
 def begin_title(current: OpenSession) -> None:
@@ -91,7 +91,7 @@ def _said(turn: Turn, role: Role) -> str:
 
 
 def title_in(answer: str) -> str:
-    """The title in a model's answer, without the marks that models put around it; "" if it is none."""
+    """The title in a model's answer, without the marks that models put around it; "" if there is none."""
     line = next((line for line in answer.splitlines() if line.strip(" #*_`\"'")), "")
     title = line.strip().lstrip("#").strip(" *_`\"'“”„«»").removesuffix(".")
     title = title.removeprefix("Title:").strip(" *_`\"'“”„«»")

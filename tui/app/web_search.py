@@ -46,7 +46,7 @@ class WebSearchTool:
             return f"{self._current.spec.model} has no web search of its own at {title}."
         price = "" if method.per_thousand is None else f" {money(method.per_thousand)} for 1,000 {_unit(method)}."
         alone = " Its other tools are not sent meanwhile." if method.alone else ""
-        return f"{title} searches the web itself when the model wants it and asks nobody.{price}{alone}"
+        return f"{title} searches the web when the model asks for it. You are not asked.{price}{alone}"
 
     async def switch(self, *, enabled: bool) -> str:
         """Switch it; returns what the next request then writes to the cache again, "" if nothing."""
@@ -55,7 +55,7 @@ class WebSearchTool:
         return self._cache.after_change(before)
 
     def cost_of_switching(self, *, enabled: bool) -> str:
-        """The same before it is done."""
+        """What ``switch`` would return."""
         return self._settings.cost_of_value(KEY, _word(enabled=enabled))
 
     def _method(self) -> SearchMethod | None:

@@ -81,7 +81,7 @@ def _converse(program: Program, services: AppServices, shutdown: Shutdown) -> tu
 
 
 def _discard_output() -> None:
-    """Let the interpreter end cleanly although the reader of its output is gone."""
+    """Let the interpreter end cleanly after the reader of its output has gone."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -289,7 +289,7 @@ def _rule_at_cloud(
 
 
 def _offered(provider_facts: ProviderFacts, model: str) -> tuple[str, str]:
-    """Return the name to send, and the VENDOR/MODEL that it stands for; a name at Bedrock contains its vendor."""
+    """Return the name to send, and the VENDOR/MODEL that it means; a name at Bedrock contains its vendor."""
     wanted = normalized_name(model)
     for name, made in provider_facts.offers.items():
         if wanted in (normalized_name(name), normalized_name(made.partition("/")[2])):

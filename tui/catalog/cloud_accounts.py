@@ -12,7 +12,7 @@ from tui.domain.lazy_regex import lazy_regex
 
 _PLACEHOLDER = lazy_regex(r"\{([a-z]+)\}")
 _VALUE = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
-"""What may stand in an address: a name that contains a slash or ``@`` would name another host."""
+"""What may be put into an address: a value with a slash or ``@`` would name another host."""
 _AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 _MULTI_REGIONS = ("us", "eu")
 

@@ -277,7 +277,7 @@ class AuthStyle(StrEnum):
 
 
 class Cloud(StrEnum):
-    """A cloud whose own login can stand in for a key."""
+    """A cloud whose own login can replace a key."""
 
     AWS = "aws"
     GOOGLE = "google"

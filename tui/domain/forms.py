@@ -56,7 +56,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormAnswer:
-    """``decline`` is a no, ``cancel`` is no answer."""
+    """``decline`` refuses; ``cancel`` gives no answer."""
 
     action: Literal["accept", "decline", "cancel"]
     values: Mapping[str, Value] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from tui.domain.fast_dataclass import dataclass
 WEB_SEARCH = "web_search"
 """The tool's name in lists and commands, whatever the provider calls it."""
 MOST_SOURCES = 1_000
-"""Results of a search or citations of a text that are kept; a page of a hundred screens helps nobody."""
+"""Results of a search or citations of a text that are kept; more could not be read."""
 LONGEST_TITLE = 300
 LONGEST_ADDRESS = 2_000
 MOST_PLACED = 1_000_000

@@ -207,7 +207,7 @@ class TurnLoop:
         self.turn.publish(Notice(Severity.WARNING, sentence))
 
     def _tainted(self, message: Message) -> bool:
-        """Whether words of others are in the conversation, or in this answer, which is not part of it yet."""
+        """Whether the conversation has untrusted text, or this answer, which is not part of it yet."""
         turns = (*self.turn.conversation.turns, self.turn.turn(open_=True))
         return holds_untrusted_content(turns) or any(map(_is_from_the_web, message.blocks))
 
@@ -217,7 +217,7 @@ def _whole_calls(message: Message) -> tuple[ToolCallBlock, ...]:
 
 
 def holds_untrusted_content(turns: Sequence[Turn]) -> bool:
-    """Whether tools, searches, or prompts and resources of MCP servers brought words of others into these turns."""
+    """Whether tools, searches, or prompts and resources of MCP servers brought untrusted text into these turns."""
     return any(
         _is_from_the_web(block) if message.role is Role.ASSISTANT else _is_untrusted(block)
         for turn in turns
@@ -227,7 +227,7 @@ def holds_untrusted_content(turns: Sequence[Turn]) -> bool:
 
 
 def _is_from_the_web(block: Block) -> bool:
-    """Whether a part of an answer tells what a search of the provider found."""
+    """Whether a part of an answer reports what a search of the provider found."""
     if isinstance(block, TextBlock):
         return bool(block.citations)
     return isinstance(block, OpaqueBlock) and block.search is not None

@@ -1,4 +1,4 @@
-"""The program line by line: takes what the user enters, runs commands, and ends in order."""
+"""The program line by line: takes the user's lines, runs commands, and shuts down."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ class LinearApp:
             self.out.say([f'"{one_line(row.title, 40)}" {words[type(news.event)]}. /next opens it.'])
 
     def say_draft(self) -> None:
-        """Say that there is a prompt that was not sent."""
+        """Mention a prompt that was not sent."""
         self.conversation.say(f"Not sent yet: {one_line(self.draft.kept, 400)}")
         self.conversation.say("/draft sends it, /draft drop drops it.")
 

@@ -1,4 +1,4 @@
-"""Asks about tool calls and spending, one question at a time; other lines go their usual way meanwhile."""
+"""Asks about tool calls and spending, one question at a time; other lines are handled as usual meanwhile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUIET_S = 0.3
 """A line that comes this soon after a question was begun before it was read."""
 
 SETTLED_S = 0.2
-"""An answer for more than one call settles others that wait; in this time the session says so."""
+"""An answer for more than one call settles others that wait; their events arrive within this time."""
 
 
 class Approvals:

@@ -1,4 +1,4 @@
-"""What commands can do here of what they can do on the screen."""
+"""The functions of the screen that commands can also use line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follows the open session and says what happens in it."""
+"""Follows the open session and prints what happens in it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 FRAME_S = 0.05
 MOST_A_FRAME = 64 * 1024
 STILL_EVERY_S = 30.0
-"""While nothing else is said, the user hears this often that something runs."""
+"""While nothing else is printed, a line says this often that something runs."""
 
 
 class Conversation:
-    """The session that is open, in lines."""
+    """Prints the open session."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Conversation:
         heard: Callable[[AppEvent], None],
         opened: Callable[[], None],
     ) -> None:
-        """``heard`` is called with each event after its lines were given, ``opened`` when a session was opened."""
+        """``heard`` is called with each event after its lines were printed, ``opened`` when a session was opened."""
         self._services = services
         self._out = out
         self._heard = heard
@@ -49,14 +49,14 @@ class Conversation:
         self._is_first = True
         self._said: deque[str] = deque(maxlen=4)
         self._noticed: deque[str] = deque(maxlen=4)
-        """What was said last by commands and by notices: some say the same."""
+        """The last lines of commands and of notices, to print none twice."""
         self._after_opening: list[str] | None = []
-        """What is said while another session is being opened: it is about that one."""
+        """Lines to print after the session that is being opened, because they are about it."""
         self._quiet_since = time.monotonic()
         self._follow_settings()
 
     def view(self) -> SessionView:
-        """The session as said so far, without the text of the answer that is arriving."""
+        """The session as printed so far, without the text of the answer that is arriving."""
         return self._state.now if self._state is not None else self._services.chat.view()
 
     @property
@@ -66,7 +66,7 @@ class Conversation:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing runs, and everything that has happened was said."""
+        """Whether nothing runs and all events were printed."""
         if self.is_busy or self._after_opening is not None:
             return False
         now = self._services.chat.view()
@@ -74,7 +74,7 @@ class Conversation:
         return now.phase is Phase.IDLE and not is_waiting and now.seq <= self._seen
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
-        """Say something of the program's own, unless a notice has just said it."""
+        """Print a message of the program, unless a notice has just printed the same."""
         said = with_advice(text, advice)
         if said in self._noticed:
             self._noticed.remove(said)
@@ -87,14 +87,14 @@ class Conversation:
             self._out.say([line])
 
     def skip(self) -> bool:
-        """Say no more of the thinking or answer that arrives; False if nothing arrives."""
+        """Print no more of the thinking or answer that arrives; False if nothing arrives."""
         self._lines.skips = self.is_busy
         return self._lines.skips
 
     # Following
 
     async def follow(self) -> None:
-        """Say what happens in the session that is open, and in each that replaces it."""
+        """Print the events of the open session, and of each that replaces it."""
         while True:
             view, subscription = self._services.chat.attach()
             self._subscription = subscription
@@ -178,7 +178,7 @@ class Conversation:
         self._lines.streams_thinking = shown and layers.value("ui.thinking") != "folded"
 
     def still(self) -> None:
-        """Say that something runs, if nothing was said for long."""
+        """Print that something runs if nothing else was printed for a while."""
         view, quiet = self.view(), time.monotonic() - self._quiet_since
         if view.phase in (Phase.IDLE, Phase.ASKING):
             self._quiet_since = time.monotonic()
@@ -188,7 +188,7 @@ class Conversation:
 
 
 def opening_lines(view: SessionView, *, private: bool, is_first: bool) -> list[str]:
-    """What is said of a session that is opened."""
+    """The first lines of a session that was opened."""
     turns = (*view.turns, view.open_turn) if view.open_turn is not None else view.turns
     name = model_name(view.spec, view.plan)
     lines: list[str] = []

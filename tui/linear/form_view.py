@@ -1,4 +1,4 @@
-"""What an MCP server asks of the user: fields that are entered one by one, or an address to visit."""
+"""Forms of MCP servers: fields that are entered one by one, or an address to visit."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ PAGES = (
 
 
 async def inspect(app: LinearApp) -> None:
-    """Say what the next request is; numbers print its parts."""
+    """Describe the next request; numbers print its parts."""
     chat, draft = app.services.chat, app.draft.kept
     preview = await chat.preview(draft)
     app.out.say(preview_lines(preview, chat.bill()))

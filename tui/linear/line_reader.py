@@ -77,7 +77,7 @@ class LineReader:
                 termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
     def unfinished(self) -> str:
-        """What was typed and not entered. Called last: the terminal gives it away only if it stops editing lines."""
+        """What was typed and not entered. Called last: it can be read only after the terminal stops editing lines."""
         if sys.platform == "win32" or not self.is_terminal:
             return _text(self._rest)
         terminal = self._source.fileno()
@@ -98,7 +98,7 @@ class LineReader:
             if self._rest and not self.is_terminal:
                 self._hand_on([self._rest])
             self._on_typed(None)
-            # Ctrl+d ends the input of a terminal only for the moment: the user may stay. A terminal that is gone ends.
+            # After ctrl+d, a terminal can still be read: the user may stay. One that is gone cannot.
             is_open = self.is_terminal and os.isatty(self._source.fileno())
 
     def _split(self, data: bytes) -> None:

@@ -13,11 +13,11 @@ from tui.domain.printable import printable
 
 CLOSE_WITHIN_S = 1.0
 MOST_WAITING = 32
-"""Pieces that may wait for the terminal before no more of an answer is taken."""
+"""Pieces waiting for the terminal above which no more of an answer is taken."""
 
 
 class LineWriter:
-    """Writes on a thread of its own: a terminal that does not read keeps nothing else waiting."""
+    """Writes on a thread of its own, so that a terminal that does not read blocks nothing else."""
 
     def __init__(self, out: TextIO, *, ends_rows: Callable[[], bool]) -> None:
         """``ends_rows``: whether the terminal itself ends the row when the user presses enter."""
@@ -77,7 +77,7 @@ class LineWriter:
         self._prompt = ""
 
     def broken_off(self) -> None:
-        """The row was broken off by ctrl+c."""
+        """Ctrl+c ended the row."""
         self._pieces.put("\n")
         self._prompt = ""
 

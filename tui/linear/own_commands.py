@@ -1,4 +1,4 @@
-"""Commands that exist only line by line, and those that do something else there."""
+"""Commands of the line-by-line form only, and those that differ in it."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def with_own_commands(registry: Registry, app: LinearApp) -> Registry:
 
 
 class OwnCommands:
-    """What these commands do."""
+    """Runs these commands."""
 
     def __init__(self, app: LinearApp) -> None:
         self._app = app
 
     def commands(self) -> tuple[Command, ...]:
-        """Commands for reading, for the draft, and for what is being said."""
+        """Commands for reading, for the draft, and for the arriving answer."""
         return (
             Command(
                 id="linear.show",
@@ -82,7 +82,7 @@ class OwnCommands:
         )
 
     async def thinking(self, context: CommandContext, argument: str) -> None:
-        """Print the last thinking, or do what the command does elsewhere."""
+        """Print the last thinking, or run the command of the screen."""
         if argument.lower() != "show":
             from tui.commands.builtin import registry
 
@@ -135,7 +135,7 @@ class OwnCommands:
         await context.screen.show(View.HISTORY)
 
     async def skip(self, context: CommandContext, _: str) -> None:
-        """Say no more of what arrives."""
+        """Print no more of what arrives."""
         if not self._app.conversation.skip():
             raise UsageError("Nothing arrives that could be skipped.")
         context.screen.say("Skipped. /show prints the turn when it is over.")

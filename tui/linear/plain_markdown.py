@@ -1,4 +1,4 @@
-"""Markdown as plain lines that are spoken well, while it streams: a line is given once it is complete.
+"""Turns streamed markdown into plain lines for screen readers: a line is returned once it is complete.
 
 Marks become words where they carry meaning (headings, quotes, code, tables) and nothing where they do not.
 """
@@ -25,13 +25,13 @@ QUOTE = re.compile(r"^ {0,3}> ?(?P<text>.*)$")
 DELIMITER = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 CELLS = re.compile(r"(?<!\\)\|")
 SOFT_LIMIT = 4_000
-"""Characters after which a line that does not end is given all the same."""
+"""Characters after which a line is returned although it has not ended."""
 MOST_QUOTED = 6
 """Quotes within quotes that are told apart."""
 
 
 class PlainMarkdown:
-    """Takes text as it arrives; gives the lines that are complete."""
+    """Takes text as it arrives; returns the lines that are complete."""
 
     def __init__(self, depth: int = 0) -> None:
         self._depth = depth
@@ -48,7 +48,7 @@ class PlainMarkdown:
         self._rows = 0
         self._quoted: list[str] = []
         self._is_blank = True
-        """The last line that was given is empty, or none was given yet."""
+        """The last returned line is empty, or there is none yet."""
 
     def feed(self, text: str) -> list[str]:
         """Add text; returns the lines that are complete now."""
@@ -61,7 +61,7 @@ class PlainMarkdown:
         return found
 
     def _cut(self, line: str, found: list[str]) -> str:
-        """Give the beginning of a line that is too long; returns the rest."""
+        """Emit the beginning of a line that is too long; returns the rest."""
         while len(line) > SOFT_LIMIT:
             blank = line.rfind(" ", SOFT_LIMIT // 2, SOFT_LIMIT)
             end = blank if blank > 0 else SOFT_LIMIT
@@ -154,7 +154,7 @@ class PlainMarkdown:
                 yield from self._flushed()
             self._block.append(line)
 
-    # What is given
+    # Lines that are returned
 
     def _flushed(self) -> Iterator[str]:
         block, self._block = self._block, []

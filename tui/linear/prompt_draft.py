@@ -83,7 +83,7 @@ class PromptDraft:
         self.keep()
 
     def sent(self, text: str) -> None:
-        """A prompt was sent. Another one that was kept stays, unless this one was typed in its place."""
+        """A prompt was sent. Another one remains, unless this one was typed in its place."""
         kept, kept_for = ("", None) if text == self.kept or self.edited else (self.kept, self.kept_for)
         self.clear()
         self.kept, self.kept_for = kept, kept_for

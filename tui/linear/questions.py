@@ -11,7 +11,7 @@ from tui.linear.line_reader import LineReader, TypedText
 from tui.linear.line_writer import LineWriter
 
 PAGE = 20
-"""Rows of a list that are given at once."""
+"""Rows of a list that are printed at once."""
 MORE = "m"
 
 
@@ -51,7 +51,7 @@ class Questions:
         return self._waiting is not None
 
     def answered(self, typed: TypedText) -> bool:
-        """Give a line to the open question; False if there is none."""
+        """Pass a line to the open question; False if there is none."""
         waiting = self._waiting
         if waiting is None or waiting.done():
             return False
@@ -86,7 +86,7 @@ class Questions:
             return await self._line(prompt)
 
     async def secret(self, prompt: str) -> str:
-        """The same, and nothing of it is shown. Raises NotAnswered."""
+        """Read a line without showing it. Raises NotAnswered."""
         async with self.asking:
             await self._out.written()
             with self._typed.hidden():
@@ -101,7 +101,7 @@ class Questions:
     ) -> str | None:
         """The key of the row that the user chooses; None if none.
 
-        With ``find``, words select rows. ``first`` is the number of rows that are given at first.
+        With ``find``, words select rows. ``first`` is the number of rows that are printed at first.
         """
         async with self.asking:
             self._out.say(title)
@@ -142,12 +142,12 @@ class Questions:
                 if found:
                     shown, given = found, self._say_page(found, 0, PAGE)
                 else:
-                    self._out.say([f"Nothing has {answer}."])
+                    self._out.say([f"No row has {answer}."])
             else:
                 self._out.say([f"There is no {answer}."])
 
     def _say_page(self, rows: Sequence[Choice], given: int, size: int) -> int:
-        """Give the next rows; returns how many were given."""
+        """Print the next rows; returns how many."""
         # A line break in the words of others would begin what looks like another row.
         page = rows[given : given + size]
         self._out.say(

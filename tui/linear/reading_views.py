@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.linear.app import LinearApp
 
 AROUND = 60
-"""Characters given on both sides of a match."""
+"""Characters printed on both sides of a match."""
 MOST_HITS = 500
 HEADING = re.compile(r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<title>[^\n]*?)[ \t#]*$", re.MULTILINE)
 FENCED = re.compile(r"^ *(?P<mark>`{3,}|~{3,}).*?(?:^ *(?P=mark)|\Z)", re.MULTILINE | re.DOTALL)
@@ -38,7 +38,7 @@ async def find(app: LinearApp, query: str) -> None:
     turns = app.conversation.view().turns
     rows = [row for number, turn in enumerate(turns) for row in hits(turn, number, SearchTerms(query.strip()))]
     if not rows:
-        app.out.say([f"Nothing has {query}."])
+        app.out.say([f"No match for {query}."])
         return
     await _print_chosen(app, f"{count(len(rows), 'match', 'matches')}:", rows[:MOST_HITS], turns)
 

@@ -1,4 +1,4 @@
-"""The text of a repeated attempt: what was given before is not given again."""
+"""The text of a repeated attempt, without what was printed before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class RepeatedText:
 
     @property
     def is_repeating(self) -> bool:
-        """Whether the attempt has still to repeat a part of the one before it."""
+        """Whether the attempt still repeats a part of the one before it."""
         return bool(self._expected)
 
     def begin_again(self) -> None:
@@ -21,7 +21,7 @@ class RepeatedText:
         self._expected = self._given
 
     def take(self, text: str) -> tuple[str, bool]:
-        """The text that is new, and whether the attempt says something else: then it is all of it."""
+        """The new text, and whether the attempt differs from the one before: then all of its text is new."""
         if not self._expected:
             self._given += text
             return text, False

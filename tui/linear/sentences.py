@@ -1,4 +1,4 @@
-"""What happens, in sentences; pure functions."""
+"""Sentences for events; pure functions."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ SIGNS = {
     "ctrl+s, then u restores it": "/sessions restores it",
     "Escape keeps the answers": "Enter alone keeps the answers",
 }
-"""Signs of the screen's own texts, and what is said instead."""
+"""Signs in texts of the screen, and what is printed instead."""
 
 
 def spoken(text: str) -> str:
-    """A text of the program without signs that are only seen."""
+    """A text of the program without signs that a screen reader does not speak."""
     for sign, word in SIGNS.items():
         text = text.replace(sign, word)
     return text
@@ -159,7 +159,7 @@ def context_text(reading: MeterReading) -> str:
 
 
 MOST_SHOWN = 200
-"""Characters of a tool's output that are given at once."""
+"""Characters of a tool's output that are printed at once."""
 LONGEST_NAME = 80
 """Characters of a name that a model or server chose."""
 

@@ -65,7 +65,7 @@ async def choose_session(app: LinearApp, query: str) -> None:
     """List the sessions, and do something with one."""
     found = await app.services.library.sessions(query)
     if not found:
-        app.out.say(["No session has that." if query else "There are no sessions yet."])
+        app.out.say(["No session matches." if query else "There are no sessions yet."])
         return
     doing = {row.id: row for row in app.services.sessions.open_sessions()}
     here, now = app.services.chat.session_id, time.time()

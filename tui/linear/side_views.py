@@ -24,7 +24,7 @@ FRAME_S = 0.05
 
 
 async def aside(app: LinearApp, question: str) -> None:
-    """Ask beside the conversation, and say the answer as it arrives."""
+    """Ask beside the conversation, and print the answer as it arrives."""
     side = await app.services.side.ask(question)
     app.out.say([f"Aside, which sees {count(len(side.before), 'finished turn')}. Ctrl+c stops it."])
     try:
@@ -59,7 +59,7 @@ async def _said(app: LinearApp, side: SideTurn) -> None:
 
 
 async def ask(app: LinearApp, argument: str) -> None:
-    """Ask several models, say each answer when it is complete, and continue with one."""
+    """Ask several models, print each answer when it is complete, and continue with one."""
     several = app.services.side.several(argument)
     sides = await app.services.side.ask_several(several)
     names = {

@@ -1,4 +1,4 @@
-"""What happens behind the first prompt: what is slow is loaded and searched, and what was found is said."""
+"""Loads what is slow and looks for providers, after the first prompt is shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Startup:
         """Problems that were shown."""
 
     def say_problems(self) -> None:
-        """Say what is wrong with the configuration, once."""
+        """Print problems of the configuration, each once."""
         for message, advice in self._app.services.problems():
             if message not in self._shown:
                 self._shown.add(message)
@@ -45,7 +45,7 @@ class Startup:
         self._say_found(before)
 
     def _say_found(self, before: ModelSpec) -> None:
-        """Say what the user could ask, unless a model was named."""
+        """Print which models can answer, unless one was named."""
         app = self._app
         view = app.services.chat.view()
         ready = [f"{row.title}, {row.detail}" for row in app.services.keys.availability() if row.ready]

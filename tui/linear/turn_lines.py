@@ -77,10 +77,10 @@ class TurnLines:
     """Follows one session."""
 
     def __init__(self, now: Callable[[], float], *, names_hint: bool = True) -> None:
-        """``names_hint``: say once how thinking is read."""
+        """``names_hint``: mention once how to read thinking."""
         self._now = now
         self.streams_thinking = False
-        """Give thinking as it arrives, not only that there was some."""
+        """Print thinking as it arrives, not only its length."""
         self.skips = False
         """The user wants no more of what arrives now."""
         self.queued: tuple[str, ...] = ()
@@ -88,9 +88,9 @@ class TurnLines:
         """Prompts that were taken from the queue last."""
         self._names_hint = names_hint
         self._answerer = ""
-        """Who answered last."""
+        """The model that answered last."""
         self._named = ""
-        """Whom the head of the next answer names."""
+        """The model that the head of the next answer names."""
         self._head = "Answer:"
         """What the answer that begins is headed with."""
         self._text: PlainMarkdown | None = None
@@ -105,7 +105,7 @@ class TurnLines:
         self._searches: set[tuple[str, str]] = set()
         self._is_loading = False
         self._next_stall_s = 0.0
-        """Only a silence this long is said: twice the one that was said before."""
+        """Only a silence of this length is reported: twice the one reported before."""
 
     @property
     def is_thinking(self) -> bool:
@@ -183,7 +183,7 @@ class TurnLines:
             self._head = "Answer:" if name == self._answerer else f"Answer by {name}:"
             self._named = name
         if plan.state in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
-            return  # nothing was chosen that it does not do
+            return  # the user chose nothing that the model lacks
         for warning in plan.warnings:
             if warning not in self._warned:
                 self._warned.add(warning)
@@ -333,7 +333,7 @@ def rare_lines(event: AppEvent) -> Iterator[str]:
 
 
 def answerer(spec: ModelSpec, plan: ThinkingPlan) -> str:
-    """The model and level of an answer; the demo is named as what it is."""
+    """The model and level of an answer; the demo is labelled."""
     name = model_title(spec.model)
     level = f", thinking {plan.level}" if plan.level else ""
     return f"the demo, not a real model{level}" if spec.provider == "demo" else f"{name}{level}"

@@ -1,4 +1,4 @@
-"""Stored turns as lines: what a turn said, thought and did."""
+"""Stored turns as lines: text, thinking and tool calls."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ AGAIN_S = 2.0
 
 
 class TypedInput:
-    """Gives each line to what it is for: the open question, a prompt of several lines, a command, the model."""
+    """Passes each line on: to the open question, a prompt of several lines, a command, or the model."""
 
     def __init__(self, app: LinearApp) -> None:
         self._app = app
         self.has_ended = False
         """The input is over."""
         self._has_held = False
-        """The user knows that enter holds the output."""
+        """The user has held the output with enter."""
         self._interrupted_at = -AGAIN_S
 
     def take_from_thread(self, typed: TypedText | None) -> None:

@@ -28,7 +28,7 @@ async def open_view(app: LinearApp, view: View, argument: str) -> None:
 
             say_help(app, argument)
         case View.THEMES:
-            raise UsageError("Themes change colours, and nothing here has any.")
+            raise UsageError("Themes change colours, and this form of ponder has none.")
         case View.MODELS | View.KEY | View.TOOLS:
             await _choices(app, view, argument)
         case View.SESSIONS | View.SETTINGS | View.HISTORY:
@@ -42,7 +42,7 @@ async def open_view(app: LinearApp, view: View, argument: str) -> None:
 
 
 def page_lines(text: str) -> list[str]:
-    """The markdown of a page of the program; a page that is one block of code is a report, which is given as it is."""
+    """The markdown of a page of the program; a page that is one block of code is a report, printed unchanged."""
     report = REPORT.fullmatch(text.strip())
     return spoken(report[1]).split("\n") if report is not None else plain_lines(spoken(text))
 

@@ -1,4 +1,4 @@
-"""Does what the user enters, one thing after the other."""
+"""Runs prompts and commands one after the other."""
 
 from __future__ import annotations
 

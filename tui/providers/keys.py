@@ -327,7 +327,7 @@ class Keys:
         return KeyLocation.COMMAND.value if _place(provider) in self._commands else ""
 
     def login_source(self, provider: ProviderFacts) -> str:
-        """Where the login at the provider's cloud would come from; "" if nothing says that there is one."""
+        """Where the login at the provider's cloud would come from; "" if there is no sign of one."""
         if provider.cloud is None:
             return ""
         from tui.providers.clouds.login_hints import login_hint

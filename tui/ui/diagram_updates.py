@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DiagramUpdates:
-    """Hears of drawings and lexers on their threads; several at once cost one layout."""
+    """Is called on the threads of drawings and lexers; several at once cost one layout."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app

@@ -1,1 +1,1 @@
-"""The logins of clouds, which stand in for keys: AWS, Google Cloud, Azure. Each needs its cloud's own package."""
+"""The logins of clouds, which replace keys: AWS, Google Cloud, Azure. Each needs its cloud's own package."""

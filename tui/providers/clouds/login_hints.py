@@ -1,4 +1,4 @@
-"""What says that there is a login at a cloud, without logging in: a variable or a file. Reads nothing in it."""
+"""Finds signs of a login at a cloud, without logging in: a variable, or a file, whose content is not read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PACKAGES = {Cloud.AWS: "botocore", Cloud.GOOGLE: "google.auth", Cloud.AZURE: "a
 
 
 def login_hint(provider: ProviderFacts, environment: Mapping[str, str]) -> str:
-    """Where the login would come from; "" if nothing says that there is one. Looks for files: call it in a thread."""
+    """Where the login would come from; "" if there is no sign of one. Looks for files: call it in a thread."""
     if provider.cloud is None:
         return ""
     profile = provider.account.get("profile")

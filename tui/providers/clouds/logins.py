@@ -1,6 +1,6 @@
 """Logs in at clouds for the providers in use. The official packages read files and ask servers and programs.
 
-They block, some of them for long, and cannot be interrupted: each login has a thread that nobody has to wait for.
+They block, some of them for long, and cannot be interrupted: each login has its own thread, which can be left.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ _TAKEN = (
 
 
 def code_in_folder(command: str, folder: Path) -> str:
-    """What a command would run or obey of a working folder that it was not told about; empty if nothing."""
+    """The file of the working folder that a command would run or obey without naming it; empty if there is none."""
     found = shutil.which(command) if PurePath(command).name == command else None
     if found is not None and folder in Path(found).absolute().parents:
         return printable(str(Path(found).absolute().relative_to(folder)), keep_newlines=False)

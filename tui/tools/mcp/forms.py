@@ -150,7 +150,7 @@ def _limit(value: object) -> float | None:
 
 @dataclass(slots=True)
 class OpenForms:
-    """The forms that wait for the user, oldest first. Without somebody who shows them, all are declined."""
+    """The forms that wait for the user, oldest first. Without a listener, all are declined."""
 
     heard: Callable[[], None] | None = None
     """Called when a form was asked for, or was withdrawn."""

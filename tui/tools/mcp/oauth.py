@@ -389,7 +389,7 @@ def _endpoints_of_old_servers(origin: str) -> OAuthMetadata:
 
 
 def _explained(name: str, address: str, place: _LoginServer) -> str:
-    """Who gets the login, whether that is somebody else than the server, and whether its addresses are assumed."""
+    """The host that gets the login, whether it differs from the server's, and whether its addresses are assumed."""
     host, server = urlsplit(str(place.metadata.authorization_endpoint)).hostname or "", urlsplit(address).hostname or ""
     other = "" if host == server else f" This is another host than that of the server, {server}."
     assumed = "" if place.is_described else " It does not describe its login: the addresses of older servers are used."

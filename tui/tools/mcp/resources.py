@@ -69,7 +69,7 @@ class Template:
         """Whether an address is one of this template.
 
         All places up to which the address fits are followed at once. A regular expression would try them one after
-        the other: a server can make one that takes longer than anybody lives.
+        the other: a server could send one that it would never finish.
         """
         if len(uri) > MAX_ADDRESS or not uri.startswith(self.beginning):
             return False

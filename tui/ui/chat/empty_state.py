@@ -53,7 +53,7 @@ class EmptyState(Static):
         *,
         offers: bool = False,
     ) -> None:
-        """``offers``: whether it has prompts to begin with, for who has not written any."""
+        """``offers``: whether it has prompts to begin with, for users who have not written any."""
         super().__init__("", markup=False, id="empty")
         self.private = False
         self._offers = offers

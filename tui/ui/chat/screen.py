@@ -115,7 +115,7 @@ def show_sidebar(screen: ChatScreen, width: int) -> None:
     shown = screen.sidebar_setting in ("wide", "narrow") or (screen.sidebar_setting == "auto" and roomy)
     screen.sidebar.display = shown and width >= 60
     screen.sidebar.set_class(screen.sidebar_setting == "wide", "-wide")
-    screen.set_class(screen.sidebar.display, "-with-sidebar")  # toasts stand beside it
+    screen.set_class(screen.sidebar.display, "-with-sidebar")  # toasts are placed beside it
 
 
 def key_for_now(composer: Composer, ui_services: UiServices) -> str:

@@ -232,7 +232,7 @@ def _joined(parts: list[tuple[str, str]]) -> Content:
 NOT_KEPT = "not kept"
 """Shown all the while that a private session is on the screen."""
 LEAST_TITLE = 20
-"""Columns that the title keeps beside what stands at the right end of its bar."""
+"""Columns that the title keeps beside the text at the right end of its bar."""
 
 
 def elsewhere_text(sessions: Sequence[OpenSessionInfo]) -> str:
@@ -369,7 +369,7 @@ class FollowLine(Static):
             self.place()
 
     def place(self) -> None:
-        """Stand at the right edge of the conversation, beside its scrollbar."""
+        """Move to the right edge of the conversation, beside its scrollbar."""
         room = self._transcript.size.width - len(self._words) - 2
         self.styles.offset = (max(0, room), 0)
 

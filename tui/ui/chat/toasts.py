@@ -50,7 +50,7 @@ class Toasts:
         self._app.call_after_refresh(self.place)
 
     def follow(self, notice: Notice) -> None:
-        """Remove the toast of what the end of the conversation now says itself; it may come later, too."""
+        """Remove the toast that repeats the end of the conversation, also one that is shown later."""
         chat = self._app.chat
         if chat.transcript.display and chat.transcript.column.following:
             message = self._in_conversation = toast_text(notice.text, notice.advice)

@@ -69,7 +69,7 @@ class ServerForm(Sheet[None]):
         if self._form.is_login:
             self._list.select_key(COPY)
         elif not self._form.fields:
-            self._list.highlighted = None  # an enter that was meant for the draft answers nothing
+            self._list.highlighted = None  # an enter that was meant for the draft is ignored
         self._list.focus()
         self._show_row()
 

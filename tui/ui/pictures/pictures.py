@@ -1,4 +1,4 @@
-"""Draws the pictures of all transcripts: in which picture_format, in which order, and how many stay decoded."""
+"""Draws the pictures of all transcripts: in which format, in which order, and how many stay decoded."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ class Prompt(Renderable):
 def with_names(text: str, role: str) -> Line:
     """A sentence of ours, with the names of commands and settings in a colour instead of backticks."""
     parts = printable(text).split("`")
-    if len(parts) % 2 == 0:  # not pairs: the backticks are somebody else's
+    if len(parts) % 2 == 0:  # not pairs: the backticks are part of a quotation
         return [Run(printable(text), role)]
     return [Run(part, "accent" if number % 2 else role) for number, part in enumerate(parts) if part]
 

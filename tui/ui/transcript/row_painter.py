@@ -54,7 +54,7 @@ def with_highlights(strip: Strip, terms: SearchTerms) -> Strip:
 
 
 def current_match(theme_styles: ThemeStyles) -> Style:
-    """The style of the match that find stands on: filled with the accent, without colours reversed."""
+    """The style of the current match of find: filled with the accent, without colours reversed."""
     accent = theme_styles.style("accent", Look.BOLD, "")
     return Style(color=accent.color, bgcolor=accent.bgcolor, bold=True, underline=False, reverse=True)
 

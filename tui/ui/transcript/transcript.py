@@ -359,7 +359,7 @@ class Transcript(SteadyScrollView, can_focus=True):
         if block[1] == 0:
             self.place = (found[0], block[0])
         if href:
-            # A link of a model's answer with the same address is not a word of ours.
+            # A link of a model's answer with the same address is not one of these links.
             section = self.column.sections[found[0]]
             if href in STEPS and section.speaker is Speaker.USER:
                 self.post_message(self.BranchClicked(STEPS[str(href)]))

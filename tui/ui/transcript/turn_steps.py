@@ -86,7 +86,7 @@ class TurnSoFar:
 
 
 def is_discarded(message: Message) -> bool:
-    """Whether only one line tells of the message."""
+    """Whether the message is shown as one line."""
     return message.superseded and message.interrupted != ENDED_EARLY
 
 

@@ -157,7 +157,7 @@ class WaitingLine:
         return isinstance(event, _NOT_SHOWN)
 
     def stalled(self, now: float) -> None:
-        """It takes long: name the way out."""
+        """It takes long: name the key that stops it."""
         self._stalled = True
         self.tick(now)
 
