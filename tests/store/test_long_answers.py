@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -125,3 +126,23 @@ def test_storing_a_long_answer_takes_little_memory_and_gives_it_back(tmp_path: P
     peak, kept = map(float, ran.stdout.split())
     assert peak < 2.0
     assert kept < 0.6
+
+
+async def test_a_long_text_is_indexed_by_the_same_words_at_the_same_places(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever sign is between them: a message is removed from the index by the words that it has."""
+    signs = [*range(0x300), *range(0x2000, 0x3100), *range(0xD800, 0xD810), *range(0xFE00, 0x10000), 0x1F600]
+    text = "".join(f"a{chr(sign)}b 春{chr(sign)}眠 " for sign in signs)
+    blocks = [{"kind": "text", "text": text}]
+
+    def words(connection: sqlite3.Connection, message: int, longest: int) -> list[tuple[str, int]]:
+        monkeypatch.setattr(fulltext, "LONG", longest)
+        fulltext.index(connection, message, "assistant", blocks)
+        connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.each_word USING fts5vocab(main, words, instance)")
+        found = "SELECT term, offset FROM each_word WHERE doc = ? ORDER BY offset"
+        return connection.execute(found, (message,)).fetchall()
+
+    short = await stage.database.run(lambda connection: words(connection, 1, 10**9))
+    assert await stage.database.run(lambda connection: words(connection, 2, 1)) == short
+    assert len(short) > 2 * len(signs)

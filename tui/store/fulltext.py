@@ -31,19 +31,23 @@ _BOUND = "?, ?, ?, ?"
 _CALLED = "column_text(0), column_text(1), column_text(2), column_text(3)"
 _LONG_TEXTS = threading.local()
 _NOT_WORDS = lazy_regex("[\0\ud800-\udfff]")
+_BETWEEN_WORDS = lazy_regex(
+    "[\0-/:-@\\[-`{-\x7f\u2010-\u2027\u3000-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\ud800-\udfff]+"
+)
+"""Signs that are in no word for the index either, in Latin and in Chinese text."""
 
 
 def indexed_text(text: str) -> str:
     """Text as it is indexed."""
     if text.isascii():
         return text.replace("\0", " ")
-    return "".join(_spaced_parts(text))
+    return "".join(_NOT_WORDS.sub(" ", part) for part in _spaced_parts(text))
 
 
 def _spaced_parts(text: str) -> Iterator[str]:
     """In parts, because no other thread runs during one substitution. The words are the same wherever a part ends."""
     for start in range(0, len(text), PART):
-        yield _NOT_WORDS.sub(" ", _WITHOUT_SPACES.sub(_spaced, text[start : start + PART]))
+        yield _WITHOUT_SPACES.sub(_spaced, text[start : start + PART])
 
 
 def _spaced(found: re.Match[str]) -> str:
@@ -53,13 +57,13 @@ def _spaced(found: re.Match[str]) -> str:
 def _encoded(text: str) -> str | bytearray:
     """``indexed_text`` for a long text, in UTF-8: as a string it would be in memory twice while SQLite copies it.
 
-    The words are the same; of two spaces between them, one is omitted.
+    The words are the same; what is between them becomes one space, for each byte is in memory twice.
     """
     if text.isascii():
         return indexed_text(text)
     encoded = bytearray()
     for part in _spaced_parts(text):
-        encoded += part.replace("  ", " ").encode()
+        encoded += _BETWEEN_WORDS.sub(" ", part).encode()
     return encoded
 
 
@@ -80,7 +84,7 @@ def _execute(connection: sqlite3.Connection, statement: str, message: int, colum
     release_freed_memory()  # The pieces of the text were freed when it was joined; the index needs as much for a copy.
     with suppress(sqlite3.OperationalError):  # It exists, and a statement is running.
         connection.create_function("column_text", 1, _column_text)
-    _LONG_TEXTS.columns = list(map(_encoded, columns))
+    _LONG_TEXTS.columns = dict(enumerate(map(_encoded, columns)))
     try:
         connection.execute(statement.format(_CALLED), (message,))
     finally:
@@ -89,8 +93,9 @@ def _execute(connection: sqlite3.Connection, statement: str, message: int, colum
 
 
 def _column_text(number: int) -> str | bytearray:
-    column: str | bytearray = _LONG_TEXTS.columns[number]
-    return column
+    """A text, once: when SQLite has its copy, this one is freed."""
+    columns: dict[int, str | bytearray] = _LONG_TEXTS.columns
+    return columns.pop(number)
 
 
 def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
