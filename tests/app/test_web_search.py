@@ -139,7 +139,7 @@ async def test_the_search_is_a_row_of_the_tools_and_a_command_of_the_palette(tmp
         await s.until_it_says("[ ] web_search")
         await s.pilot.press("end", "space")
         await s.until_it_says("[x] web_search")
-        await s.until_it_says("Anthropic searches the web itself")
+        await s.until_it_says("Anthropic searches the web when")
         await s.pilot.press("escape")
         await until(s.pilot, lambda: s.app.screen is s.app.chat)
         assert s.house.services.settings.layers().value("tools.webSearch") is True
