@@ -129,7 +129,7 @@ async def test_find_the_function_change_it_run_the_tests(
 FIXED = """\
  ▌ fix the bug
 
-   fast · low · demo: not a real model
+   demo/fast · low
    ▸ Thought 0.0 s · 21 tok   I do not know where the function is. Searching is cheaper…
    │ ✓ grep   def add\\b                                                    1 hit · 0.0 s
    │ ▸ 17 tok   Before a change the file is read: what was not seen is not edited.

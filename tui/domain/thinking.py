@@ -149,6 +149,16 @@ def model_title(model: str) -> str:
     return model.rpartition("/")[2] if model.startswith("/") else model
 
 
+DEMO = "demo"
+"""The provider without a model behind it."""
+
+
+def labelled_name(provider: str, model: str) -> str:
+    """A model's name where its provider is not shown: the names of the demo say that they are the demo's."""
+    name = model_title(model)
+    return f"{DEMO}/{name}" if provider == DEMO and name != DEMO else name
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """A model as the user selects it: provider, the provider's model id, level or budget."""

@@ -30,7 +30,7 @@ from tui.domain.format_numbers import duration, share, tokens
 from tui.domain.listing import Activity, OpenSessionInfo
 from tui.domain.printable import one_line
 from tui.domain.stream import ModelLoading, PromptRead
-from tui.domain.thinking import ModelSpec, ThinkingPlan, model_title
+from tui.domain.thinking import DEMO, ModelSpec, ThinkingPlan, labelled_name
 from tui.domain.usage import Certainty, MeterReading
 from tui.engine.state import Phase, SessionView
 from tui.ui.graphemes import line_within
@@ -62,6 +62,8 @@ class Status:
 
     name: str = ""
     """Model and level of the next request."""
+    demo: bool = False
+    """The demo answers."""
     meter: MeterReading | None = None
     cached: CacheState | None = None
     """What the prompt cache has of the next request."""
@@ -231,6 +233,7 @@ def _joined(parts: list[tuple[str, str]]) -> Content:
 
 NOT_KEPT = "not kept"
 """Shown all the while that a private session is on the screen."""
+DEMO_LABEL = "demo, not a real model"
 LEAST_TITLE = 20
 """Columns that the title keeps beside the text at the right end of its bar."""
 
@@ -255,6 +258,7 @@ class TitleBar(Static):
         self._title = ""
         self._elsewhere = ""
         self._essentials = ""
+        self._label = ""
         self._private = False
         self._shown: tuple[object, ...] = ()
 
@@ -266,6 +270,7 @@ class TitleBar(Static):
     def show_status(self, status: Status) -> None:
         """Show at the right end what the sidebar would show, if it is hidden."""
         self._essentials = essentials_text(status) if status.full else ""
+        self._label = DEMO_LABEL if status.demo else ""
         self._draw()
 
     def show_elsewhere(self, text: str, *, private: bool) -> None:
@@ -281,7 +286,7 @@ class TitleBar(Static):
         if not self.is_attached:  # the news may come while the screen closes
             return
         width = self.screen.size.width - 2
-        state = (self._title, self._elsewhere, self._essentials, self._private, width)
+        state = (self._title, self._elsewhere, self._label, self._essentials, self._private, width)
         if state == self._shown:
             return
         self._shown = state
@@ -289,7 +294,11 @@ class TitleBar(Static):
         left = left + Content.styled(f"{NOT_KEPT}  " if self._private else "", "bold $warning")
         title_room = min(width_of(self._title), LEAST_TITLE)
         right = Content("")
-        for text, style in ((self._elsewhere, "bold $foreground"), (self._essentials, "$muted-text")):
+        for text, style in (
+            (self._elsewhere, "bold $foreground"),
+            (self._label, "$warning"),
+            (self._essentials, "$muted-text"),
+        ):
             more = Content.styled(f"{GAP}{text}", style) if text else Content("")
             if left.cell_length + title_room + right.cell_length + more.cell_length <= width:
                 right = right + more
@@ -304,6 +313,7 @@ def status_of(view: SessionView, now: float, *, full: bool, private: bool = Fals
     """The status of a session."""
     return Status(
         name=_named(view.spec, view.plan),
+        demo=view.spec.provider == DEMO,
         meter=view.meter,
         cost=cost_of(view.paid).words,
         phase=view.phase,
@@ -316,7 +326,7 @@ def status_of(view: SessionView, now: float, *, full: bool, private: bool = Fals
 
 def _named(spec: ModelSpec, plan: ThinkingPlan) -> str:
     """The model, and its level in force if it has levels."""
-    name = model_title(spec.model)
+    name = labelled_name(spec.provider, spec.model)
     return f"{name} · {plan.level}" if plan.level else name
 
 
@@ -338,6 +348,7 @@ def _changes(event: AppEvent) -> dict[str, object]:
             changes["meter"] = reading
         case ModelChanged(spec, plan):
             changes["name"] = _named(spec, plan)
+            changes["demo"] = spec.provider == DEMO
         case ToolStarted(name=name):
             changes["tool"] = name
         case Streamed(event=ModelLoading(share) | PromptRead(share)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,14 +26,15 @@ from tui.domain.events import (
 from tui.domain.format_numbers import duration
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
-from tui.domain.thinking import model_title
+from tui.domain.thinking import labelled_name
 from tui.engine.state import Phase, SessionState, SessionView
 from tui.ui.chat.screen import follow
 from tui.ui.chat.status_line import THROBBER
-from tui.ui.dialogs.turn_facts import answerer_of, turn_facts
+from tui.ui.dialogs.turn_facts import answerer_of, fact_widths, facts_table, turn_facts
 from tui.ui.services import UiServices
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build_sections import sections_of
+from tui.ui.transcript.section import MARGIN
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from tui.ui.dialogs.compare import ReplayedTurn
 
 STOPPED = "cancelled"
+MARK_COLOURS: Mapping[str, str] = {"✓": "$success", "…": "$muted-text", "■": "$warning"}
 
 
 class Column(Vertical):
@@ -56,9 +58,13 @@ class Column(Vertical):
         super().__init__(classes="answer")
         self._head = Static("", markup=False, classes="answer-head")
         self.transcript = Transcript(services.theme_styles())
-        self._display_options = services.display_options()
+        self._display_options = replace(services.display_options(), bare=True)
+        self.number = 0
+        """Its place among the answers, from 1."""
         self._is_focused = False
         self._is_still = False
+        self._emphasised: Set[str] = frozenset()
+        self._widths: Mapping[str, int] = {}
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -93,23 +99,34 @@ class Column(Vertical):
             self.transcript.focus()
 
     def show_head(self) -> None:
-        """Name above, state below."""
-        style = "bold $primary" if self._is_focused else "bold $foreground"
-        mark = "▌" if self._is_focused else " "
-        first = Content.styled(mark, "$primary") + Content.styled(one_line(self.title, 60), style)
+        """Name and state above, and what the answer took below, above its text."""
+        bar = Content.styled(" ▌ " if self._is_focused else MARGIN * " ", "$primary")
+        name = Content.styled(
+            f"{self.number} {one_line(self.title, 60)} ", "bold $primary" if self._is_focused else "bold $foreground"
+        )
+        lines = [name + Content.styled(self.mark, MARK_COLOURS.get(self.mark, "$error"))]
         state, colour = self.state()
-        self._head.update(first + Content("\n ") + Content.styled(one_line(state, 80), colour), layout=False)
+        if state:
+            lines.append(Content.styled(one_line(state, 200), colour))
+        if facts := self.facts():
+            lines.extend(facts_table(facts, self._emphasised, self._widths or fact_widths([facts])))
+        self._head.update(Content("\n").join(bar + line for line in lines), layout=False)
+
+    def facts(self) -> Mapping[str, str]:
+        """What the answer took; nothing while it arrives."""
+        if self.turn is None or self.failure not in ("", STOPPED):
+            return {}
+        return turn_facts(self.turn)
+
+    def emphasise(self, names: Set[str], widths: Mapping[str, int]) -> None:
+        """Emphasise these facts, which other answers have otherwise, and give each of them this many columns."""
+        if (names, widths) != (self._emphasised, self._widths):
+            self._emphasised, self._widths = names, widths
+            self.show_head()
 
     def state(self) -> tuple[str, str]:
-        """What happens, or what the answer took, and its colour."""
-        facts = turn_facts(self.turn)
-        cost = [facts["cost"]] if facts["cost"] != "–" else []
-        parts = [facts["time"], *cost, f"out {facts['out']}", f"thinking {facts['thinking']}"]
-        if self.failure == STOPPED:
-            return f"■ stopped · {' · '.join(parts)}", "$warning"
-        if self.failure:
-            return f"✗ {self.failure}", "$error"
-        return f"✓ {' · '.join(parts)}", "$muted-text"
+        """What happens, or why there is no answer, and its colour; "" once it is whole."""
+        return (f"✗ {self.failure}", "$error") if self.failure not in ("", STOPPED) else ("", "")
 
 
 def failure_of(turn: Turn) -> str:
@@ -129,9 +146,13 @@ class TurnColumn(Column):
         self.failure = failure_of(turn)
 
     def on_mount(self) -> None:
-        """Show the answer from its beginning."""
+        """Show the answer from its beginning, once it has a width."""
         self.show_thinking(self._display_options.fold)
-        self.transcript.scroll_home(animate=False)
+        self.call_after_refresh(self._show_beginning)
+
+    def _show_beginning(self) -> None:
+        self.transcript.column.scroll_to(0)
+        self.transcript.settle()
 
     def show_thinking(self, fold: Fold) -> None:
         """Show thinking folded, as a peek or in full."""
@@ -162,7 +183,7 @@ class LiveColumn(Column):
             return self.letter
         spec = self._source.spec
         level = self._state.now.plan.level if self._state is not None else ""
-        name = model_title(spec.model)
+        name = labelled_name(spec.provider, spec.model)
         return f"{name} · {level}" if level else name
 
     async def follow(self) -> None:
@@ -204,9 +225,12 @@ class LiveColumn(Column):
             return f"{turning}{phase.value} {duration(seconds)}", "$muted-text"
         if self.is_blind and self.failure not in ("", STOPPED):
             return "✗ failed", "$error"
-        text, colour = super().state()
-        cost = turn_facts(self.turn)["cost"]
-        return text.replace(f" · {cost}", "", 1) if self.is_blind and cost != "–" else text, colour
+        return super().state()
+
+    def facts(self) -> Mapping[str, str]:
+        """What the answer took. The cost would tell the model."""
+        facts = super().facts()
+        return {name: value for name, value in facts.items() if name != "cost"} if self.is_blind else facts
 
     def _load(self, view: SessionView) -> None:
         """Draw what there is so far, without the question, which stands above all columns."""

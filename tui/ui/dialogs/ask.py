@@ -20,6 +20,7 @@ from tui.domain.printable import one_line
 from tui.ui.dialogs.answer_column import AnswerColumn, Column, TurnColumn
 from tui.ui.dialogs.aside import CLOCKS_S
 from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.dialogs.turn_facts import differing, fact_widths
 from tui.ui.transcript.blocks import Fold
 from tui.ui.workers import start_work
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from tui.app.side_questions import SharedQuestion, SideQuestions
 
 ONE_BELOW, COLUMN = 100, 38
-"""Columns of the screen below which one answer is shown at a time, and columns of an answer beside others."""
+"""Columns of the screen below which answers are not beside each other, and columns of an answer beside others."""
+STACKED_ROWS = 20
+"""Rows of the screen from which two answers are one above the other, where they cannot be beside each other."""
 LETTERS = "ABCDEF"
 
 
@@ -38,6 +41,17 @@ def visible(columns: int, focused: int, width: int, first: int) -> range:
     return range(max(first, focused - fitting + 1), max(first, focused - fitting + 1) + fitting)
 
 
+SCROLLS = {
+    "up": "scroll_up",
+    "down": "scroll_down",
+    "pageup": "page_up",
+    "pagedown": "page_down",
+    "home": "scroll_home",
+    "end": "scroll_end",
+}
+"""Keys that scroll, and the action of a transcript."""
+READING: Keys = (("left right", "answer"), ("up down", "scroll"), ("s", "together or apart"), ("ctrl+o", "thinking"))
+"""The keys of all sheets with answers side by side."""
 C = TypeVar("C", bound=Column)
 
 
@@ -49,6 +63,7 @@ class Columns(Sheet[str], Generic[C]):
         Binding("left,shift+tab", "step(-1)", show=False, priority=True),
         Binding("right,tab", "step(1)", show=False, priority=True),
         Binding("enter", "choose", show=False, priority=True),
+        *(Binding(key, f"scroll_answers('{way}')", show=False, priority=True) for key, way in SCROLLS.items()),
         *(Binding(str(number), f"focus_answer({number - 1})", show=False) for number in range(1, 10)),
     ]
 
@@ -59,12 +74,15 @@ class Columns(Sheet[str], Generic[C]):
         self._question = question
         self._first = 0
         self._fold: Fold | None = None
+        self._is_together = True
+        """Keys scroll all answers that are shown, not only the focused one."""
         self._marks: list[str] = []
         """The names and states that were drawn."""
 
     def inside(self) -> Sequence[Widget]:
         """The question, the names of all answers, and the answers."""
-        question = Static(one_line(self._question, 400), markup=False, classes="asked")
+        asked = Content.styled("▌ ", "$user-bar") + Content(one_line(self._question, 400))
+        question = Static(asked, markup=False, classes="asked")
         self._tabs = Static("", markup=False, classes="tabs")
         self._row = Horizontal(classes="answers")
         return (question, self._tabs, self._row)
@@ -76,6 +94,8 @@ class Columns(Sheet[str], Generic[C]):
     async def put_columns(self, columns: Sequence[C]) -> None:
         """Show these answers."""
         self.columns = tuple(columns)
+        for number, column in enumerate(self.columns, 1):
+            column.number = number
         await self._row.mount(*self.columns)
         self.place()
 
@@ -90,16 +110,31 @@ class Columns(Sheet[str], Generic[C]):
             return
         shown = self._visible()
         self._first = shown.start
+        stacked = self._is_stacked()
+        self._row.set_class(stacked, "-stacked")
         for number, column in enumerate(self.columns):
             column.display = number in shown
-            column.set_class(number > shown.start, "-beside")
+            column.set_class(number > shown.start and not stacked, "-beside")
+            column.set_class(number > shown.start and stacked, "-below")
             column.put_focus(focused=number == self.focused_column, still=self.ponder.chat.status.still)
         self._show_tabs(shown)
 
     def _visible(self) -> range:
+        if self._is_stacked():
+            return range(len(self.columns))
         return visible(len(self.columns), self.focused_column, self.app.size.width, self._first)
 
+    def _is_stacked(self) -> bool:
+        """Whether two answers are one above the other."""
+        size = self.app.size
+        return len(self.columns) == 2 and size.width < ONE_BELOW and size.height >= STACKED_ROWS
+
     def _show_tabs(self, shown: range) -> None:
+        """Show the names of all answers, if not all answers are shown, and what differs between those that ended."""
+        self._tabs.display = len(shown) < len(self.columns)
+        ended = [facts for column in self.columns if (facts := column.facts())]
+        for column in self.columns:
+            column.emphasise(differing(ended), fact_widths(ended))
         parts, room = [], max(6, min(24, self.app.size.width // len(self.columns) - 8))
         for number, column in enumerate(self.columns):
             here = number == self.focused_column
@@ -134,6 +169,34 @@ class Columns(Sheet[str], Generic[C]):
     def action_choose(self) -> None:
         """Take the focused answer."""
 
+    def action_scroll_answers(self, way: str) -> None:
+        """Scroll the answers that are shown, or the focused one."""
+        for column in self.columns:
+            if column.display and (self._is_together or column is self.columns[self.focused_column]):
+                getattr(column.transcript, f"action_{way}")()
+
+    def key_s(self) -> None:
+        """Scroll together or apart."""
+        self._is_together = not self._is_together
+        self.say("The keys scroll all answers." if self._is_together else "The keys scroll one answer.")
+
+    def key_j(self) -> None:
+        """Move to the next block of the focused answer."""
+        self._move(1)
+
+    def key_k(self) -> None:
+        """Move to the block above."""
+        self._move(-1)
+
+    def _move(self, step: int) -> None:
+        if self.columns:
+            self.columns[self.focused_column].transcript.move_cursor(step)
+
+    def key_space(self) -> None:
+        """Fold or unfold the block at the cursor of the focused answer."""
+        if self.columns:
+            self.columns[self.focused_column].transcript.action_fold_at_cursor()
+
     def key_ctrl_o(self) -> None:
         """Switch the thinking of all answers between folded, peek and full."""
         self._fold = (self._fold or self.ponder.ui_services.display_options().fold).next
@@ -145,7 +208,7 @@ class CompareBranches(Columns[TurnColumn]):
     """The answers that follow one turn; enter returns the id of the focused turn."""
 
     TITLE_WORDS = "Compare"
-    KEYS: ClassVar[Keys] = (("enter", "open"), ("left right", "answer"), ("up down", "scroll"), ("ctrl+o", "thinking"))
+    KEYS: ClassVar[Keys] = (("enter", "open"), *READING)
 
     def __init__(self, turns: Sequence[Turn], at: str) -> None:
         prompts = {prompt_text(turn) for turn in turns}
@@ -178,12 +241,7 @@ class Ask(Columns[AnswerColumn]):
     """Asks several models. Enter continues with the focused answer; escape keeps those that arrived as branches."""
 
     TITLE_WORDS = "Ask"
-    KEYS: ClassVar[Keys] = (
-        ("enter", "continue with it"),
-        ("left right", "answer"),
-        ("x", "stop it"),
-        ("ctrl+o", "thinking"),
-    )
+    KEYS: ClassVar[Keys] = (("enter", "continue with it"), ("x", "stop it"), *READING)
 
     def __init__(self, questions: SideQuestions, several: SharedQuestion) -> None:
         super().__init__(several.question)

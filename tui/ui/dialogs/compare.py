@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from tui.ui.dialogs.answer_column import Column, LiveColumn, TurnColumn
-from tui.ui.dialogs.ask import Columns, prompt_text
+from tui.ui.dialogs.ask import READING, Columns, prompt_text
 from tui.ui.dialogs.sheet import Keys
 from tui.ui.workers import start_work
 
@@ -37,12 +37,7 @@ class CompareReplay(Columns[Column]):
     """The answer that was there and the new one; enter returns whether to go back to the old one."""
 
     TITLE_WORDS = "Compare"
-    KEYS: ClassVar[Keys] = (
-        ("enter", "continue with it"),
-        ("left right", "answer"),
-        ("up down", "scroll"),
-        ("ctrl+o", "thinking"),
-    )
+    KEYS: ClassVar[Keys] = (("enter", "continue with it"), *READING)
 
     def __init__(self, original: Turn, replayed: ReplayedTurn) -> None:
         super().__init__(prompt_text(original))

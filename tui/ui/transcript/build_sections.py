@@ -206,6 +206,8 @@ class DisplayOptions:
     """Draws pictures; without it only their captions are shown."""
     still: bool = False
     """Nothing moves: no spinner and no clock."""
+    bare: bool = False
+    """The model of a turn and what it took are shown elsewhere."""
 
 
 def sections_of(turns: Sequence[Turn], options: DisplayOptions) -> Iterator[Section]:
@@ -214,7 +216,7 @@ def sections_of(turns: Sequence[Turn], options: DisplayOptions) -> Iterator[Sect
         results = results_in(turn.messages)
         if not turn.open:
             results = {**_missing_results(turn.messages), **results}
-        for message, step in steps_of(turn):
+        for message, step in steps_of(turn, bare=options.bare):
             section = section_of(message, results, options, step)
             if section is not None:
                 yield section

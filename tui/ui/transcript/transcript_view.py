@@ -122,7 +122,7 @@ class TranscriptView:
         self._broken = False
         """An error in drawing this turn was already reported."""
         self._places: Mapping[str, tuple[int, int]] = {}
-        self._so_far = TurnSoFar()
+        self._so_far = TurnSoFar(bare=options.bare)
         self._of_turn: list[Section] = []
         """Sections of the answers of the running turn."""
 
@@ -366,7 +366,7 @@ class TranscriptView:
     def _enter_turn(self, turn: Turn | None) -> None:
         messages = turn.messages if turn is not None else ()
         keys = {message.id for message in messages}
-        self._so_far = TurnSoFar(messages)
+        self._so_far = TurnSoFar(messages, bare=self._display_options.bare)
         self._of_turn = [section for section in self._transcript.column.sections if section.key in keys]
 
     def _append(self, section: Section, step: Step) -> None:
@@ -388,7 +388,7 @@ class TranscriptView:
 
     def _show_bill(self, turn: Turn) -> None:
         """Draw a finished turn as it will look when the session is opened again: the bill is below its last answer."""
-        for message, step in steps_of(turn):
+        for message, step in steps_of(turn, bare=self._display_options.bare):
             index = self._transcript.column.index_of(message.id)
             if index is None:
                 continue

@@ -11,23 +11,17 @@ from tui.domain.cost import paid_in
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import ENDED_EARLY, Message, Role, Turn
 from tui.domain.printable import one_line
-from tui.domain.thinking import model_title
+from tui.domain.thinking import labelled_name
 from tui.ui.markdown.runs import Line, Look, Run
 from tui.ui.transcript.blocks import Caption, Renderable
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall
 
-DEMO = "demo"
-NOT_REAL = "not a real model"
-
 
 def head_line(provider: str, model: str, level: str) -> Line:
-    """The model, and the level in force if it has levels. The demo is labelled once."""
-    name = model_title(model)
-    label = [Run(one_line(f"{name} · {level}" if level else name, 80), "muted", Look.BOLD)]
-    if provider == DEMO:
-        label += [Run(" · ", "muted"), Run(NOT_REAL if name == DEMO else f"{DEMO}: {NOT_REAL}", "warning")]
-    return label
+    """The model, and the level in force if it has levels."""
+    name = labelled_name(provider, model)
+    return [Run(one_line(f"{name} · {level}" if level else name, 80), "muted", Look.BOLD)]
 
 
 def head_of(message: Message) -> Line:
@@ -63,14 +57,18 @@ class Step:
 class TurnSoFar:
     """The answers of a turn up to now."""
 
-    def __init__(self, messages: Sequence[Message] = ()) -> None:
+    def __init__(self, messages: Sequence[Message] = (), *, bare: bool = False) -> None:
+        """``bare``: the model is named elsewhere, so only a change of it needs a head."""
         self._head: Line = []
+        self._bare = bare
         self._called = False
         for message in messages:
             self.add(message)
 
     def next(self, head: Line) -> Step:
         """The step of an answer with this head."""
+        if self._bare and not self._head:
+            self._head = head
         return Step(head=() if head == self._head else tuple(head), after_calls=self._called)
 
     def next_of(self, message: Message) -> Step:
@@ -90,9 +88,9 @@ def is_discarded(message: Message) -> bool:
     return message.superseded and message.interrupted != ENDED_EARLY
 
 
-def steps_of(turn: Turn) -> Iterator[tuple[Message, Step]]:
-    """The messages of a turn, each with its place among the others."""
-    so_far = TurnSoFar()
+def steps_of(turn: Turn, *, bare: bool = False) -> Iterator[tuple[Message, Step]]:
+    """The messages of a turn, each with its place among the others. ``bare``: without its first head and its bill."""
+    so_far = TurnSoFar(bare=bare)
     steps: list[Step] = []
     for message in turn.messages:
         steps.append(so_far.next_of(message) if message.role is Role.ASSISTANT else Step())
@@ -105,7 +103,7 @@ def steps_of(turn: Turn) -> Iterator[tuple[Message, Step]]:
     whole = [not message.superseded and message.role is Role.ASSISTANT for message in turn.messages]
     answers = [number for number, is_answer in enumerate(whole) if is_answer]
     last = answers[-1] if answers else None
-    if last is not None and not turn.open:
+    if last is not None and not turn.open and not bare:
         steps[last] = replace(steps[last], bill=tuple(paid_in((turn,))))
     yield from zip(turn.messages, steps, strict=True)
 
