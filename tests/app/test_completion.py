@@ -219,3 +219,23 @@ async def test_completion_of_levels_shows_what_is_sent(tmp_path: Path) -> None:
         for label, words in native.items():
             assert any(line.split()[:1] == [label] or f" {label} " in line for line in s.text().splitlines()), label
             assert words[:30] in s.text(), words
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_completions_are_above_what_is_typed(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with screen(tmp_path, size=size) as s:
+        await type_in(s.pilot, "/mod")
+        await s.until_it_says("/model NAME")
+        rows = s.text().splitlines()
+        [typed] = [row.index("❯ /mod") for row in rows if "❯ /mod" in row]
+        [offered] = [row.index("/model NAME") for row in rows if "/model NAME" in row]
+        assert offered == typed + 2
+
+
+async def test_the_demo_is_named_in_the_title_bar_and_not_in_each_turn(tmp_path: Path) -> None:
+    async with screen(tmp_path, model="demo/fast/low") as s:
+        for question in ("One?", "Two?"):
+            await s.ask(question)
+        assert s.text().count("not a real model") == 1
+        assert s.text().splitlines()[0].endswith("demo, not a real model")
+        assert "demo/fast · low" in s.text()

@@ -96,6 +96,11 @@ async def test_a_failed_prompt_comes_back_selected_and_typing_begins_another_one
             s.app.chat.composer.take()
             s.app.editing.restore(s.house.view().turns[0])
             await s.until_it_says("failed prompt is back")
+            await s.pilot.press("end", "backspace")
+            assert s.app.chat.composer.text == "The refused questio", "end ends the selection"
+            s.app.chat.composer.take()
+            s.app.editing.restore(s.house.view().turns[0])
+            await s.until_it_says("failed prompt is back")
             await s.pilot.press(*"Other", "enter")
             await s.until_it_says("It is 42.")
             assert prompts(server) == ["Other"]

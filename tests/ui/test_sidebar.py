@@ -200,6 +200,21 @@ async def test_the_meter_follows_events_and_the_draft() -> None:
         await until(pilot, lambda: "101k sent" in screen_text(app) and app.chat.composer.text.endswith("here"))
 
 
+async def test_arriving_thinking_is_not_called_unsent_while_its_turn_runs() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
+        await until(pilot, lambda: "thinking not sent   12.4k" in screen_text(app))
+        services.chat.publish(*scenes.begun("And then?"))
+        await until(pilot, lambda: app.chat.is_busy())
+        parts = {**scenes.METER.parts, Part.THINKING_STRIPPED: 15_000}
+        services.chat.publish(MeterChanged(replace(scenes.METER, effective=63_000, raw=78_000, parts=parts)))
+        await until(pilot, lambda: "63k sent of 200k" in screen_text(app))
+        assert "thinking not sent   12.4k" in screen_text(app)
+        assert "75.4k stored" in screen_text(app)
+        services.chat.publish(*scenes.ended("So.", question="And then?"))
+        await until(pilot, lambda: "thinking not sent     15k" in screen_text(app))
+        assert "78k stored" in screen_text(app)
+
+
 async def test_a_reading_of_the_draft_that_is_older_than_the_reported_one_is_taken_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from textual.content import Content
+from textual.geometry import Region
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -28,7 +29,7 @@ class Popup(BarList, can_focus=False):
         super().__init__(id="popup", markup=False, compact=True)
         self._taken = taken
         self._rows: Sequence[Completion] = ()
-        self._fitted = (WIDEST, 4)
+        self._fitted = (WIDEST, MARGIN, 4)
         self.display = False
 
     @property
@@ -45,14 +46,15 @@ class Popup(BarList, can_focus=False):
             self._draw()
             self.highlighted = 0
 
-    def fit(self, width: int, above: int) -> None:
-        """Set the width and the number of rows above the bottom of the screen."""
-        wide = max(20, min(WIDEST, width - 2 * MARGIN))
-        if (wide, above) == self._fitted:
+    def fit(self, area: Region, above: int) -> None:
+        """Stand above the composer's text: within these columns of the screen, so many rows above its bottom."""
+        wide = max(20, min(WIDEST, area.width - 2 * MARGIN))
+        fitted = (wide, area.x + MARGIN, above)
+        if fitted == self._fitted:
             return
-        self._fitted = (wide, above)
+        self._fitted = fitted
         self.styles.width = wide
-        self.styles.offset = (MARGIN, -above)
+        self.styles.offset = (area.x + MARGIN, -above)
 
     def _draw(self) -> None:
         room = self._fitted[0] - 2 - (1 if len(self._rows) > ROWS else 0)

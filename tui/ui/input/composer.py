@@ -406,7 +406,8 @@ class Composer(RepeatedKeys):
         if self.popup_open and key in ("up", "down", "tab", "enter", "escape"):
             return key
         if self.text.strip():
-            return "end" if key == "end" and self.cursor_location == self.document.end else ""
+            at_end = self.selection.is_empty and self.cursor_location == self.document.end
+            return "end" if key == "end" and at_end else ""  # with a selection, end first ends that
         keys = {"end": "end", "question_mark": "" if self.text else "help"}
         if self.retry is not None and not self.text:
             keys |= {"n": "now"} | ({"enter": "agree"} if self.retry.needs_consent else {})

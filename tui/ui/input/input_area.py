@@ -260,7 +260,7 @@ class InputArea(Vertical):
             self._popup = Popup(self._accept)
             self.screen.mount(self._popup)
         if self._popup is not None:
-            self._popup.fit(self.size.width, self._composer.fit_height() + self._queued.rows + AROUND)
+            self._popup.fit(self.region, self._composer.fit_height() + self._queued.rows + AROUND)
             self._popup.offer(rows)
         self._composer.popup_open = bool(rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -12,7 +13,7 @@ from tui.domain.compression import SummaryRun
 from tui.domain.cost import Paid, cost_of, money
 from tui.domain.format_numbers import count, share, tokens
 from tui.domain.printable import one_line
-from tui.domain.usage import Certainty, MeterReading
+from tui.domain.usage import Certainty, MeterReading, Part
 from tui.ui.chat.status_line import cache_text
 from tui.ui.panels.meter_bar import BEHIND, bar, part_counts
 
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
 def certainty_label(reading: MeterReading) -> str:
     """The label that states how certain a reading is."""
     return "reported" if reading.certainty is Certainty.REPORTED else "≈ estimated"
+
+
+def without_arriving_thinking(reading: MeterReading, known: int) -> MeterReading:
+    """The reading with at most ``known`` tokens of thinking that is not sent.
+
+    Whether arriving thinking will be sent is decided when its turn ends.
+    """
+    arriving = reading.parts.get(Part.THINKING_STRIPPED, 0) - known
+    if arriving <= 0:
+        return reading
+    parts = {**reading.parts, Part.THINKING_STRIPPED: known}
+    return replace(reading, parts=parts, raw=max(reading.effective, reading.raw - arriving))
 
 
 def meter_lines(

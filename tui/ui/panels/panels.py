@@ -14,10 +14,10 @@ from textual.widgets import Static
 from tui.commands.registry import View
 from tui.domain.cost import Paid
 from tui.domain.events import Severity
-from tui.domain.usage import MeterReading
+from tui.domain.usage import MeterReading, Part
 from tui.engine.state import SessionView, same_paid
 from tui.ui.chat.status_line import cache_text
-from tui.ui.panels.meter_lines import bill_lines, certainty_label, meter_lines
+from tui.ui.panels.meter_lines import bill_lines, certainty_label, meter_lines, without_arriving_thinking
 from tui.ui.panels.model_picker import ModelPicker, key_of
 from tui.ui.panels.sidebar import LOW
 from tui.ui.panels.thinking_picker import ThinkingPicker
@@ -47,6 +47,9 @@ class MeterView(Vertical):
         self._reading: MeterReading | None = None
         self._cached: CacheState | None = None
         self._view: SessionView | None = None
+        self._is_running = False
+        self._not_sent = 0
+        """Thinking that was not sent when no turn ran."""
         self._width = 0
         self._rows = -1
         """Lines of the meter: other widgets move only when this changes."""
@@ -70,6 +73,9 @@ class MeterView(Vertical):
             self._draw_bill()
 
     def show_session(self, view: SessionView) -> None:
+        if self._is_running != (view.open_turn is not None):
+            self._is_running = not self._is_running
+            self._draw_meter()
         if not same_paid(view, self._view):
             self._view = view
             self._draw_bill()
@@ -96,7 +102,10 @@ class MeterView(Vertical):
         word = Content.styled(f"   {certainty_label(self._reading)}", "$muted-text")
         self._title.update(heading("CONTEXT") + word, layout=False)
         low = self.screen.size.height < LOW
-        lines = meter_lines(self._reading, self._width, plain=self._plain(), cached=self._cached, low=low)
+        if not self._is_running:
+            self._not_sent = self._reading.parts.get(Part.THINKING_STRIPPED, 0)
+        reading = without_arriving_thinking(self._reading, self._not_sent) if self._is_running else self._reading
+        lines = meter_lines(reading, self._width, plain=self._plain(), cached=self._cached, low=low)
         rows = lines.plain.count("\n")
         self._meter.update(lines, layout=rows != self._rows)
         self._rows = rows

@@ -128,7 +128,8 @@ class ThinkingPicker(Static, can_focus=True):
             lines[1] = native + Content.styled(f" · {cost}", "$muted-text")
         elif cost and (self._is_as_high_as_needed or self._height > LOW_ROWS or not hint.plain):
             lines.append(Content.styled(cost, "$muted-text"))
-        self.update(Content("\n").join([*lines, hint if len(lines) > ROWS_WITHOUT_COST else self._hint(width, 2)]))
+        last = hint if len(lines) > ROWS_WITHOUT_COST else self._hint(width, 2)
+        self.update(Content("\n").join([*lines, last] if last.plain else lines))
 
     @property
     def _is_as_high_as_needed(self) -> bool:
