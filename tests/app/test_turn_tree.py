@@ -12,7 +12,7 @@ import pytest
 
 from tests.app.screen_stage import Screen, screen
 from tests.store.stage import CLAUDE, open_stage
-from tests.ui.stage import type_in, until
+from tests.ui.stage import screen_strips, type_in, until
 from tui.domain.blocks import TextBlock
 from tui.domain.messages import Message, Role, Turn
 from tui.store.sessions import NewSession, ensure
@@ -20,7 +20,7 @@ from tui.store.turns import add_turn, close_turn, set_head
 from tui.ui.dialogs.turn_tree import TreeView, TurnTreeSheet
 
 TURNS, BRANCHES = 500, 80
-CURSOR = re.compile(r"▌[├╭│─ …]*[●○] (Question number \d+\?)")
+PROMPT = re.compile(r"[├╭│─ …]*[●○] (Question number \d+\?)")
 
 
 async def planted(home: Path, turns: int, branches: int) -> str:
@@ -166,7 +166,10 @@ def is_at(s: Screen, sheet: TurnTreeSheet, at: int) -> bool:
 
 def cursor_line(s: Screen) -> str:
     """The prompt that is drawn with the cursor; "" while none is."""
-    found = [match[1] for line in s.text().splitlines() if (match := CURSOR.search(line))]
+    ground = s.app.screen.query_one(TreeView).get_component_rich_style("tree--here").bgcolor
+    drawn = screen_strips(s.app)
+    rows = ["".join(part.text for part in strip if part.style and part.style.bgcolor == ground) for strip in drawn]
+    found = [match[1] for row in rows if (match := PROMPT.search(row))]
     return found[0] if len(found) == 1 else ""
 
 

@@ -11,11 +11,12 @@ from textual import events
 from textual.screen import Screen
 
 from tests.ui import scenes
-from tests.ui.stage import on_stage, screen_text, type_in, until
+from tests.ui.stage import on_stage, screen_strips, screen_text, type_in, until
 from tui.domain.events import ApprovalAsked, ApprovalSettled, ToolStarted
 from tui.ui.app import PonderApp
 from tui.ui.dialogs import sheet
 from tui.ui.dialogs.approval import QUIET_S, Approval
+from tui.ui.dialogs.ask import CompareBranches
 from tui.ui.dialogs.sheet import Sheet
 from tui.ui.input.field import Field
 
@@ -201,15 +202,51 @@ async def test_two_answers_stand_side_by_side_with_their_figures() -> None:
         await until(pilot, lambda: "About ten." in screen_text(app) and "With L = 10,000" in screen_text(app))
         said = screen_text(app)
         assert "How many?" in said
-        [figures] = [line for line in said.splitlines() if line.count("✓ 44 s") == 2]
-        assert "$0.36 · out 1.9k · thinking 12.4k" in figures
-        assert "≥ $0.36 · out 14.3k · thinking –" in figures
+        assert said.count("claude-opus-5 · high") == 2, "the model of an answer is named once"
+        [figures] = [row.split("│") for row in said.splitlines() if row.count("44 s") == 2]
+        assert [half.replace("▌", "").split() for half in figures] == [
+            ["44", "s", "8.2k", "12.4k", "1.9k", "$0.36"],
+            ["44", "s", "8.2k", "–", "14.3k", "≥", "$0.36"],
+        ]
 
 
-async def test_without_room_one_answer_is_shown_at_a_time() -> None:
+async def test_what_differs_between_answers_is_bright() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(150, 40)) as (app, _services, pilot):
+        await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
+        await until(pilot, lambda: "About ten." in screen_text(app) and "With L = 10,000" in screen_text(app))
+        await until(pilot, lambda: bright_facts(app) == ["12.4k", "1.9k", "$0.36", "–", "14.3k", "≥ $0.36"])
+
+
+def bright_facts(app: PonderApp) -> list[str]:
+    """What is bold in the row with what two answers took."""
+    [strip] = [strip for strip in screen_strips(app) if strip.text.count("44 s") == 2]
+    return [part.text.strip() for part in strip if part.style and part.style.bold and part.text.strip()]
+
+
+async def test_keys_scroll_both_answers_until_s_is_pressed() -> None:
+    long = "\n\n".join(f"Paragraph {number}." for number in range(60))
+    turns = scenes.turn("How many?", long, 1), scenes.turn("How many?", long, 2)
+    async with on_stage(*turns, size=(150, 30)) as (app, _, pilot):
+        app.push_screen(CompareBranches(turns, "t1"))
+        await until(pilot, lambda: screen_text(app).count("Paragraph 0.") == 2)
+        await pilot.press("pagedown")
+        await until(pilot, lambda: "Paragraph 0." not in screen_text(app))
+        await pilot.press("home")
+        await until(pilot, lambda: screen_text(app).count("Paragraph 0.") == 2)
+        await pilot.press("s", "pagedown")
+        await until(pilot, lambda: screen_text(app).count("Paragraph 0.") == 1)
+
+
+async def test_without_room_two_answers_are_one_above_the_other_or_shown_one_at_a_time() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 40)) as (app, _, pilot):
         await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
-        await until(pilot, lambda: "With L = 10,000" in screen_text(app))
+        await until(pilot, lambda: "With L = 10,000" in screen_text(app) and "About ten." in screen_text(app))
+        rows = screen_text(app).splitlines()
+        heads = [number for number, row in enumerate(rows) if "claude-opus-5 · high ✓" in row]
+        assert len(heads) == 2
+        assert heads[1] - heads[0] > 3
+        await pilot.resize_terminal(80, 18)
+        await until(pilot, lambda: "About ten." not in screen_text(app))
         assert "About ten." not in screen_text(app)
         await pilot.press("left")
         await until(pilot, lambda: "About ten." in screen_text(app))

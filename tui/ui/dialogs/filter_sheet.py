@@ -116,7 +116,7 @@ class FilterSheet(SearchSheet[R]):
 
     def fill(self, at: str | None = None) -> None:
         """Show matching rows, and the numbers of matches and of all rows."""
-        rows = self.rows(self.query_text, max(10, self.row_list.size.width - 2))
+        rows = self.rows(self.query_text, self.row_list.room)
         best = next((row.key for row in rows if row.key), None)
         self.row_list.show_rows(rows, at=best if at is None else at)
         self.note(f"{sum(bool(row.key) for row in rows)} of {self.total()}")

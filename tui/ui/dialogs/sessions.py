@@ -247,7 +247,7 @@ class Sessions(SearchSheet[str]):
 
     def _show_rows(self, at: str | None = None) -> None:
         """Show the sessions found, with what the open ones do now."""
-        width = max(20, self.row_list.size.width - 2)
+        width = max(20, self.row_list.room)
         doing = {row.id: row for row in self._services.sessions.open_sessions()}
         self._doing = {name: row.activity for name, row in doing.items()}
         here, now = self._services.chat.session_id, time.time()

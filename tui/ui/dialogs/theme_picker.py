@@ -14,7 +14,7 @@ from textual.widgets import OptionList, Static
 
 from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import Keys, Sheet
-from tui.ui.panels.row_list import Row, RowList
+from tui.ui.panels.row_list import SWATCH, Row, RowList
 from tui.ui.theme.theme_files import theme_variables
 
 
@@ -63,7 +63,7 @@ SWATCHES = ("primary", "secondary", "accent", "success", "warning", "error")
 def swatch_of(theme: Theme) -> Content:
     """The colours of a theme, unless the terminal defines them."""
     colours = [str(getattr(theme, colour)) for colour in SWATCHES]
-    return Content("").join(Content.styled("■", colour) for colour in colours if colour.startswith("#"))
+    return Content("").join(Content.styled(SWATCH, colour) for colour in colours if colour.startswith("#"))
 
 
 class ThemePicker(Sheet[str]):

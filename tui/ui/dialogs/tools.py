@@ -51,7 +51,7 @@ class Tools(Sheet[None]):
 
     def _fill(self) -> None:
         rows = self._service.tools()
-        width = max(30, self._list.size.width - 2)
+        width = max(30, self._list.room)
         self._list.show_rows([_row(row, width) for row in rows])
         on_ = [row for row in rows if row.enabled]
         self.note(f"{len(on_)} of {len(rows)} on · {_sent(self._service.tools_sent())}")

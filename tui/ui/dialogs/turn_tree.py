@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
+from rich.segment import Segment
+from rich.style import Style
 from textual import on
 from textual.content import Content
 from textual.events import Click, Resize
@@ -23,7 +25,7 @@ from tui.domain.printable import one_line
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.graphemes import line_within
 from tui.ui.input.field import Field
-from tui.ui.markdown.runs import Line, Look, Run, width_of
+from tui.ui.markdown.runs import Line, Run, width_of
 from tui.ui.theme.theme_styles import ThemeStyles
 
 SIDE, FIRST_SIDE, PAST = "├─", "╭─", "│ "
@@ -133,6 +135,8 @@ class TurnTree:
 class TreeView(ScrollView, can_focus=False):
     """Paints the visible rows of a tree."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"tree--here"}
+
     class Clicked(Message):
         """A row was clicked."""
 
@@ -194,11 +198,15 @@ class TreeView(ScrollView, can_focus=False):
     def render_line(self, y: int) -> Strip:
         row, width = y + round(self.scroll_y), self.size.width
         line = self._line(row, width) if row < len(self._tree.rows) else []
-        return self._theme_styles.strip(line, "", width).crop_extend(0, width, self._theme_styles.background(""))
+        strip = self._theme_styles.strip(line, "", width).crop_extend(0, width, self._theme_styles.background(""))
+        if not line or self._tree.rows[row].turn != self.at:
+            return strip
+        bar = Style(reverse=True) if self.app.no_color else self.get_component_rich_style("tree--here")
+        return Strip(Segment.apply_style(strip, post_style=bar), width)
 
     def _line(self, number: int, width: int) -> Line:
         row = self._tree.rows[number]
-        turn, on_path, here = self._tree.turns[row.turn], row.turn in self._tree.path, row.turn == self.at
+        turn, on_path = self._tree.turns[row.turn], row.turn in self._tree.path
         dimmed = self._marked is not None and number not in self._marked
         lines, most = row.lines, max(4, width // 3)
         if len(lines) > most:
@@ -207,17 +215,16 @@ class TreeView(ScrollView, can_focus=False):
         name = one_line(f"{turn.model} · {turn.level}" if roomy and turn.level else turn.model, 60)
         column = MODEL if roomy else NARROW_MODEL
         cost = money(turn.cost) if turn.cost is not None else "running" if turn.open else ""
-        room = max(4, width - len(lines) - 4 - column - COST)
+        room = max(4, width - len(lines) - 5 - column - COST)
         prompt = line_within(one_line(turn.prompt, 400) or "(no text)", room)
-        role = "muted" if dimmed else "accent" if here else "text" if on_path else "muted"
-        look = Look.BOLD if here else Look(0)
+        role = "text" if on_path and not dimmed else "muted"
         return [
-            Run("▌" if here else " ", "focus"),
+            Run(" "),
             Run(lines, "muted"),
             Run("◐ " if turn.open else "● " if on_path else "○ ", "accent" if on_path else "muted"),
-            Run(prompt + " " * (room - width_of(prompt)), role, look),
+            Run(prompt + " " * (room - width_of(prompt)), role),
             Run(" " + line_within(name, column).ljust(column), "muted"),
-            Run(cost.rjust(COST), "muted"),
+            Run(cost.rjust(COST) + " ", "muted"),
         ]
 
 

@@ -230,7 +230,7 @@ class ModelPicker(Vertical):
         self._service = service
         self._spec = spec
         self._models: dict[str, ModelInfo] = {}
-        self._field = Field("filter…", handed_on=STEPS | {"asterisk"}, id="model-filter")
+        self._field = Field("filter models", handed_on=STEPS | {"asterisk"}, id="model-filter")
         self._list = RowList(id="model-list", can_focus=False)
         self._facts = Static("", markup=False, id="model-facts")
         self._page: Static | None = None
@@ -283,7 +283,7 @@ class ModelPicker(Vertical):
 
     def _draw_rows(self, at: str | None = None) -> None:
         models = list(self._models.values())
-        width = max(10, self._list.size.width - 2)
+        width = max(10, self._list.size.width - 2) if self._few else self._list.room
         if self._few:
             most = MORE if self.app.size.width >= WIDE else FEW
             self._list.show_rows(

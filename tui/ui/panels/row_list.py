@@ -14,6 +14,18 @@ from textual.widgets.option_list import Option
 from tui.domain.fast_dataclass import dataclass
 from tui.ui.terminal.textual_private import option_at
 
+PADDING = 1
+"""Columns that the selected row's ground reaches beyond its text in a sheet, as in the style sheet."""
+
+
+SWATCH = "■"
+"""Shows a colour, in the selected row as well."""
+
+
+def restyled(part: Segment, over: Style) -> Segment:
+    """The same text with a style over its own."""
+    return Segment(part.text, part.style + over if part.style is not None else over, part.control)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -35,7 +47,13 @@ class BarList(OptionList):
         bar = self.get_component_rich_style("option-list--option-highlighted")
         # Without colours, reverse video shows the selected row of the focused list.
         over = Style(reverse=bool(bar.bold)) if self.app.no_color else Style(color=bar.color)
-        return Strip(Segment.apply_style(strip, post_style=over), strip.cell_length)
+        drawn = (part if part.text.strip(SWATCH) == "" else restyled(part, over) for part in strip)
+        return Strip(drawn, strip.cell_length)
+
+    @property
+    def room(self) -> int:
+        """Columns of a row's text in a sheet, with a scrollbar that may come."""
+        return max(10, self.size.width - 2 * PADDING - 1)
 
 
 class RowList(BarList):
