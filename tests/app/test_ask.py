@@ -16,8 +16,8 @@ from tests.faultserver.server import FaultServer
 from tests.ui.stage import type_in, until
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError
-from tui.domain.messages import Role, Turn
-from tui.ui.dialogs.answer_column import STOPPED, AnswerColumn
+from tui.domain.messages import CANCELLED, Role, Turn
+from tui.ui.dialogs.answer_column import AnswerColumn
 from tui.ui.dialogs.approval import Approval
 from tui.ui.dialogs.aside import Aside
 from tui.ui.dialogs.ask import Ask, visible
@@ -119,7 +119,7 @@ async def test_one_fails_one_is_stopped_and_the_chosen_one_becomes_the_path(tmp_
         session = s.house.current.session_id
         names = await s.house.current.storage.siblings(session, turns[-1].id)
         assert list(names) == [slow.side.id, fast.side.id, stopped.side.id], "siblings in the order asked"
-        assert stopped.failure == STOPPED
+        assert stopped.failure == CANCELLED
         assert failing.side.id not in names
         assert s.house.view().spec.provider == "openai"
         await s.ask("And then?")

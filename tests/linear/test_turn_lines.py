@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tui.domain.blocks import TextBlock, ToolResultBlock
+from tui.domain.call_arguments import main_argument
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
     AppEvent,
@@ -44,8 +45,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingForm, ThinkingLevel, ThinkingPlan
 from tui.domain.web_search import Citation, Source, WebSearch
-from tui.linear.repeated_text import RepeatedText
-from tui.linear.turn_lines import TurnLines, main_argument
+from tui.linear.turn_lines import RepeatedText, TurnLines
 
 SPEC = ModelSpec(provider="anthropic", model="claude")
 PLAN = ThinkingPlan(
@@ -247,7 +247,7 @@ def test_the_demo_is_named_as_what_it_is() -> None:
     ("arguments", "argument"),
     [
         ('{"path": "a.py", "content": "x\\ny"}', "a.py"),
-        ('{"first": 1, "second": [2]}', "first 1, second [2]"),
+        ('{"first": 1, "second": [2]}', "first: 1, second: [2]"),
         ("not json", "not json"),
         ("[1]", "[1]"),
         ("", ""),

@@ -28,6 +28,8 @@ class WireName(StrEnum):
     OLLAMA = "ollama"
 
 
+CANCELLED = "cancelled"
+"""``Message.interrupted`` of an answer that the user stopped."""
 ENDED_EARLY = "ended early"
 """``Message.interrupted`` of thinking that the user ended to get the answer. It is superseded, so it is never sent."""
 CRASHED = "crashed"

@@ -14,7 +14,7 @@ from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count
-from tui.domain.messages import Message, Role
+from tui.domain.messages import CANCELLED, Message, Role
 from tui.engine.approvals import PendingApprovals
 from tui.engine.ask import Ask
 from tui.engine.budget import Budget
@@ -357,7 +357,7 @@ class Runner:
         self, running: _Running, failure: PonderError | None, tasks: asyncio.TaskGroup, *, cancelled: bool
     ) -> None:
         if running.turn is not None:
-            reason = "cancelled" if cancelled else failure.message if failure else "ended"
+            reason = CANCELLED if cancelled else failure.message if failure else "ended"
             turn = await running.turn.settle(reason, is_failure=failure is not None)
             self._conversation.turns = (*self._conversation.turns, turn)
             over = TurnFailed(turn, failure) if failure else TurnFinished(turn, cancelled=cancelled)

@@ -19,7 +19,7 @@ from tui.domain.compression import SummaryRun
 from tui.domain.cost import paid_in, without_blocks
 from tui.domain.errors import BudgetReached, PonderError, UsageError
 from tui.domain.events import AppEvent, HistoryChanged, SideAnswersPaid, Stamped, TurnFailed, TurnFinished
-from tui.domain.messages import Message, Role, Turn
+from tui.domain.messages import CANCELLED, Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec
 from tui.domain.tool_run import ToolRun
@@ -191,7 +191,7 @@ class SideTurn:
         except Exception as error:
             LOG.exception("an internal error ended a side turn")
             failure = PonderError(f"An internal error ended the answer ({type(error).__name__}).")
-        reason = "cancelled" if cancelled else failure.message if failure is not None else "ended"
+        reason = CANCELLED if cancelled else failure.message if failure is not None else "ended"
         turn = self.finished = await self._loop.settle(reason, is_failure=failure is not None)
         self._channel.publish(TurnFailed(turn, failure) if failure else TurnFinished(turn, cancelled=cancelled))
         return turn

@@ -10,15 +10,13 @@ from tui.domain.cost import cost_of, paid_in
 from tui.domain.errors import PonderError
 from tui.domain.events import RetryScheduled
 from tui.domain.format_numbers import count, duration, noun, tokens
-from tui.domain.messages import CRASHED, Message, Role, Turn
+from tui.domain.messages import CANCELLED, CRASHED, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.domain.thinking import ModelSpec, ThinkingPlan, model_title
 from tui.domain.usage import Certainty, MeterReading, Usage
 from tui.domain.web_search import Source, WebSearch, error_sentence
 
-CANCELLED = "cancelled"
-"""The reason that is stored with an answer that the user stopped."""
 STOPS = {
     Finish.LENGTH: "The answer was cut at the output limit",
     Finish.FILTER: "The provider's filter stopped the answer",

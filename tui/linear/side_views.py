@@ -66,7 +66,7 @@ async def ask(app: LinearApp, argument: str) -> None:
         side.id: f"Answer {letter}" + ("" if several.is_blind else f" by {_name(side)}")
         for side, letter in zip(sides, LETTERS, strict=False)
     }
-    app.out.say([f"{count(len(sides), 'model')} answer. Each answer is given when it is complete. Ctrl+c stops them."])
+    app.out.say([f"{count(len(sides), 'model')} answer. Each is printed when it is complete. Ctrl+c stops them."])
     try:
         await asyncio.gather(*(_say_when_complete(app, side, names[side.id]) for side in sides))
     except asyncio.CancelledError:

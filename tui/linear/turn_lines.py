@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 
 from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock
+from tui.domain.call_arguments import LONGEST_ARGUMENT, main_argument
 from tui.domain.citations import sources_of
 from tui.domain.events import (
     AppEvent,
@@ -50,7 +50,6 @@ from tui.domain.stream import (
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingForm, ThinkingPlan, model_title
 from tui.domain.web_search import WebSearch
 from tui.linear.plain_markdown import PlainMarkdown
-from tui.linear.repeated_text import RepeatedText
 from tui.linear.sentences import (
     LONGEST_NAME,
     bare,
@@ -66,11 +65,39 @@ from tui.linear.sentences import (
 )
 
 CHARACTERS_PER_TOKEN = 4
-INFORMATIVE_ARGUMENTS = ("command", "pattern", "query", "url", "path", "file", "name")
-"""The most informative arguments of a call, best first."""
-LONGEST_ARGUMENT = 400
 LONGEST_REMARK = 1_000
-LONGEST_PARSED = 512 * 1024
+
+
+class RepeatedText:
+    """Compares the text of an attempt with that of the one before it."""
+
+    def __init__(self) -> None:
+        self._given = ""
+        self._expected = ""
+        """The part of it that the new attempt has not sent again yet."""
+
+    @property
+    def is_repeating(self) -> bool:
+        """Whether the attempt still repeats a part of the one before it."""
+        return bool(self._expected)
+
+    def begin_again(self) -> None:
+        """A new attempt begins."""
+        self._expected = self._given
+
+    def take(self, text: str) -> tuple[str, bool]:
+        """The new text, and whether the attempt differs from the one before: then all of its text is new."""
+        if not self._expected:
+            self._given += text
+            return text, False
+        common = min(len(text), len(self._expected))
+        if text[:common] == self._expected[:common]:
+            self._expected = self._expected[common:]
+            self._given += text[common:]
+            return text[common:], False
+        again = self._given[: len(self._given) - len(self._expected)] + text
+        self._given, self._expected = again, ""
+        return again, True
 
 
 class TurnLines:
@@ -337,18 +364,3 @@ def answerer(spec: ModelSpec, plan: ThinkingPlan) -> str:
     name = model_title(spec.model)
     level = f", thinking {plan.level}" if plan.level else ""
     return f"the demo, not a real model{level}" if spec.provider == "demo" else f"{name}{level}"
-
-
-def main_argument(arguments: str) -> str:
-    """The most informative argument of a call, on one line."""
-    if len(arguments) > LONGEST_PARSED:
-        return one_line(arguments, LONGEST_ARGUMENT)
-    try:
-        parsed = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        parsed = None
-    if not isinstance(parsed, dict):
-        return one_line(arguments, LONGEST_ARGUMENT)
-    values = [str(parsed[name]) for name in INFORMATIVE_ARGUMENTS if name in parsed]
-    found = values[0] if values else ", ".join(f"{key} {value}" for key, value in list(parsed.items())[:3])
-    return one_line(found, LONGEST_ARGUMENT)

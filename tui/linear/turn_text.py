@@ -14,6 +14,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from tui.domain.call_arguments import main_argument
 from tui.domain.citations import SourceNumbers, with_markers
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
@@ -28,7 +29,6 @@ from tui.linear.sentences import (
     thought_text,
     usage_text,
 )
-from tui.linear.turn_lines import main_argument
 
 CODE = re.compile(r"^ *(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ *(?P=mark)[ \t]*$", re.MULTILINE | re.DOTALL)
 

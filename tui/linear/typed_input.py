@@ -46,7 +46,7 @@ class TypedInput:
             )
         elif app.questions.is_open:
             if typed.pasted:
-                self._refuse("Several lines are no answer. They were not used.")
+                self._refuse("An answer is one line. These were not used.")
             else:
                 app.questions.answered(typed)
         elif typed.pasted or app.draft.is_open or not app.approvals.answered(typed.text.strip()):

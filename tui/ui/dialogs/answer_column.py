@@ -24,7 +24,7 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.format_numbers import duration
-from tui.domain.messages import Message, Role, Turn
+from tui.domain.messages import CANCELLED, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.thinking import labelled_name
 from tui.engine.state import Phase, SessionState, SessionView
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from tui.engine.side_turns import SideTurn
     from tui.ui.dialogs.compare import ReplayedTurn
 
-STOPPED = "cancelled"
 MARK_COLOURS: Mapping[str, str] = {"✓": "$success", "…": "$muted-text", "■": "$warning"}
 
 
@@ -81,7 +80,7 @@ class Column(Vertical):
         if self.turn is None:
             return "…"
         if self.failure:
-            return "■" if self.failure == STOPPED else "✗"
+            return "■" if self.failure == CANCELLED else "✗"
         return "✓"
 
     def show_thinking(self, fold: Fold) -> None:
@@ -114,7 +113,7 @@ class Column(Vertical):
 
     def facts(self) -> Mapping[str, str]:
         """What the answer took; nothing while it arrives."""
-        if self.turn is None or self.failure not in ("", STOPPED):
+        if self.turn is None or self.failure not in ("", CANCELLED):
             return {}
         return turn_facts(self.turn)
 
@@ -126,7 +125,7 @@ class Column(Vertical):
 
     def state(self) -> tuple[str, str]:
         """What happens, or why there is no answer, and its colour; "" once it is whole."""
-        return (f"✗ {self.failure}", "$error") if self.failure not in ("", STOPPED) else ("", "")
+        return (f"✗ {self.failure}", "$error") if self.failure not in ("", CANCELLED) else ("", "")
 
 
 def failure_of(turn: Turn) -> str:
@@ -134,7 +133,7 @@ def failure_of(turn: Turn) -> str:
     answers = [message for message in turn.messages if message.role is Role.ASSISTANT and not message.superseded]
     if answers:
         return answers[-1].interrupted or ""
-    return next((message.interrupted for message in turn.messages if message.interrupted), STOPPED)
+    return next((message.interrupted for message in turn.messages if message.interrupted), CANCELLED)
 
 
 class TurnColumn(Column):
@@ -223,7 +222,7 @@ class LiveColumn(Column):
             seconds = time.monotonic() - self._since
             turning = "" if self._is_still else f"{THROBBER[int(seconds * 8) % len(THROBBER)]} "
             return f"{turning}{phase.value} {duration(seconds)}", "$muted-text"
-        if self.is_blind and self.failure not in ("", STOPPED):
+        if self.is_blind and self.failure not in ("", CANCELLED):
             return "✗ failed", "$error"
         return super().state()
 

@@ -8,15 +8,19 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tui.domain.fast_dataclass import dataclass
-from tui.typeset.marks import take_alert
+from tui.typeset.marks import REFERENCE, add_keys, take_alert
 from tui.typeset.math.in_markdown import GROWING, IN_WORD, MATH_FENCE, MAY_CHANGE, add_formulas, hide_bars, show_bars
-from tui.ui.markdown.inline_marks import NOTES, add_inline_marks
+from tui.ui.markdown.footnotes import raised
 from tui.ui.markdown.runs import Line, Look, Run
 from tui.ui.markdown.set_formulas import formula_runs
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
+
+NOTES = "footnotes"
+"""Key of the parser's environment: the numbers of footnotes by label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +96,24 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     add_formulas(parser)
-    add_inline_marks(parser)
+    add_keys(parser)
+    parser.inline.ruler.before("link", "footnote", _footnote)
     parser.use(deflist_plugin)
     return parser
+
+
+def _footnote(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as markdown-it calls it
+    numbers = state.env.get(NOTES)
+    if not numbers or state.src[state.pos] != "[":
+        return False
+    found = REFERENCE.match(state.src, state.pos, state.posMax)
+    number = numbers.get(found[1].casefold()) if found is not None else None
+    if found is None or number is None:
+        return False
+    if not silent:
+        state.push("footnote", "", 0).content = raised(number)
+    state.pos = found.end()
+    return True
 
 
 def parse(

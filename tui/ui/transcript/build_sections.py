@@ -17,6 +17,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from tui.domain.call_arguments import LONGEST_ARGUMENT, main_of, parsed_arguments
 from tui.domain.citations import SourceNumbers, with_markers
 from tui.domain.compression import CompressionView
 from tui.domain.diffs import is_diff
@@ -429,34 +430,15 @@ def tool_call(block: ToolCallBlock, result: ToolResultBlock | None, options: Dis
     return renderable
 
 
-INFORMATIVE_ARGUMENTS = ("command", "pattern", "query", "url", "path", "file", "name")
-"""The most informative arguments of a call, best first."""
-
-
-LONGEST_ARGUMENT = 400
-LONGEST_PARSED = 512 * 1024
-"""Characters of arguments that are parsed for the screen, which waits meanwhile."""
-
-
 def fill_arguments(renderable: ToolCall, arguments: str) -> None:
-    """Show the arguments of a call. Very long ones are shown as they were written."""
-    if len(arguments) > LONGEST_PARSED:
-        renderable.main_argument, renderable.detail = one_line(arguments, LONGEST_ARGUMENT), [("", arguments)]
-        return
+    """Show the arguments of a call, indented if they are a JSON object of usual size."""
+    parsed = parsed_arguments(arguments)
+    renderable.main_argument = main_of(parsed, arguments)
     try:
-        parsed = json.loads(arguments or "{}")
-        indented = json.dumps(parsed, indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        parsed, indented = None, ""
-    if isinstance(parsed, dict):
-        values = [str(parsed[name]) for name in INFORMATIVE_ARGUMENTS if name in parsed]
-        renderable.main_argument = (
-            values[0] if values else ", ".join(f"{key}: {value}" for key, value in list(parsed.items())[:3])
-        )
-        renderable.detail = [("json", indented)]
-    else:
-        renderable.main_argument = arguments
-        renderable.detail = [("", arguments)]
+        indented = json.dumps(parsed, indent=2, ensure_ascii=False) if parsed is not None else None
+    except RecursionError:
+        indented = None
+    renderable.detail = [("json", indented)] if indented is not None else [("", arguments)]
 
 
 def fill_result(renderable: ToolCall, result: ToolResultBlock, options: DisplayOptions) -> None:

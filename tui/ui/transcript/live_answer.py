@@ -43,7 +43,7 @@ from tui.ui.transcript.usage_line import usage_line
 from tui.ui.transcript.web_search import Sources, fill_search, search_call
 
 Clock = Callable[[], float]
-INFORMATIVE_ARGUMENTS = 200
+ARRIVING_ARGUMENTS = 200
 """Characters of a call's arguments used for the line that shows them arriving."""
 
 D = TypeVar("D", Answer, Thinking)
@@ -104,7 +104,7 @@ class LiveAnswer:
                 pieces = self._arguments.setdefault(index, [])
                 pieces.append(text)
                 self._call(index).main_argument = one_line(
-                    "".join(piece[-INFORMATIVE_ARGUMENTS:] for piece in pieces[-40:])[-INFORMATIVE_ARGUMENTS:], 200
+                    "".join(piece[-ARRIVING_ARGUMENTS:] for piece in pieces[-40:])[-ARRIVING_ARGUMENTS:], 200
                 )
             case ThinkingBreak(index):
                 self._thinking(index).append("\n\n")

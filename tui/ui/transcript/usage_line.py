@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.cost import cost_of
 from tui.domain.format_numbers import count, duration, input_text, rate, tokens
-from tui.domain.messages import CRASHED, Message
+from tui.domain.messages import CANCELLED, CRASHED, Message
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.ui.markdown.runs import Run, width_of
 from tui.ui.transcript.blocks import Caption
 
-CANCELLED = "cancelled"
-"""The reason that is stored with an answer that the user stopped."""
 STOPS = {
     Finish.LENGTH: "cut at the output limit",
     Finish.FILTER: "stopped by the provider's filter",
