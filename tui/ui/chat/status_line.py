@@ -294,9 +294,10 @@ class TitleBar(Static):
         left = left + Content.styled(f"{NOT_KEPT}  " if self._private else "", "bold $warning")
         title_room = min(width_of(self._title), LEAST_TITLE)
         right = Content("")
+        label = self._label.removeprefix("demo, ") if self._essentials else self._label  # they begin with "demo"
         for text, style in (
             (self._elsewhere, "bold $foreground"),
-            (self._label, "$warning"),
+            (label, "$warning"),
             (self._essentials, "$muted-text"),
         ):
             more = Content.styled(f"{GAP}{text}", style) if text else Content("")

@@ -50,7 +50,9 @@ SCROLLS = {
     "end": "scroll_end",
 }
 """Keys that scroll, and the action of a transcript."""
-READING: Keys = (("left right", "answer"), ("up down", "scroll"), ("s", "together or apart"), ("ctrl+o", "thinking"))
+APART, TOGETHER = "apart", "together"
+"""What the key does: scroll one answer, or all that are shown."""
+READING: Keys = (("left right", "answer"), ("up down", "scroll"), ("s", APART), ("ctrl+o", "thinking"))
 """The keys of all sheets with answers side by side."""
 C = TypeVar("C", bound=Column)
 
@@ -178,7 +180,8 @@ class Columns(Sheet[str], Generic[C]):
     def key_s(self) -> None:
         """Scroll together or apart."""
         self._is_together = not self._is_together
-        self.say("The keys scroll all answers." if self._is_together else "The keys scroll one answer.")
+        word = APART if self._is_together else TOGETHER
+        self.show_keys([(key, word if key == "s" else label) for key, label in self.shown_keys])
 
     def key_j(self) -> None:
         """Move to the next block of the focused answer."""

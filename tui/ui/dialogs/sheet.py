@@ -124,6 +124,11 @@ class Sheet(ModalScreen[R], Generic[R]):
         """Show a note at the right of the title."""
         self._note.update(Content.styled(one_line(text, 60), style))
 
+    @property
+    def shown_keys(self) -> Keys:
+        """The sheet's own keys as they are now, without escape."""
+        return self._keys[: len(self._keys) - 1 - len(self.LAST_KEYS)]
+
     def show_keys(self, keys: Keys | None = None, escape: str | None = None) -> None:
         """Show these keys, or fit the current ones to the width."""
         if keys is not None:

@@ -125,12 +125,14 @@ class Panels(VerticalScroll, can_focus=False):
         self._paid: SessionView | None = None
         self.picker = ModelPicker(services.models, view.spec, few=few)
         self.thinking = ThinkingPicker(services.models, view.spec, view.plan)
+        self._thinking_title = Static(heading("THINKING"), markup=False, classes="panel-title")
 
     def compose(self) -> ComposeResult:
         """Titles and panels."""
         yield Static(heading("MODEL"), markup=False, classes="panel-title")
         yield self.picker
-        yield Static(heading("THINKING"), markup=False, classes="panel-title -tight")
+        self._thinking_title.add_class("-tight")
+        yield self._thinking_title
         yield self.thinking
 
     def on_mount(self) -> None:
@@ -151,7 +153,7 @@ class Panels(VerticalScroll, can_focus=False):
 
     @on(ModelPicker.Selected)
     def _show_levels(self, event: ModelPicker.Selected) -> None:
-        self.thinking.display = event.spec is not None
+        self.thinking.display = self._thinking_title.display = event.spec is not None
         if event.spec is not None:
             self.thinking.show_levels_of(event.spec)
 
@@ -188,7 +190,7 @@ class WidePanels(Panels):
                 yield self.picker
             with VerticalScroll(classes="second", can_focus=False):
                 yield self.picker.facts_page()
-                yield Static(heading("THINKING"), markup=False, classes="panel-title")
+                yield self._thinking_title
                 yield self.thinking
 
 

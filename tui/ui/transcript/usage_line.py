@@ -31,7 +31,7 @@ LEAST_WAIT_S = 0.1
 
 
 class UsageLine(Caption):
-    """What a turn took. In a narrow window its speed, and then the wait for it, are left out rather than wrapped."""
+    """What a turn took. In a narrow window waiting time, speed and what is unknown are left out rather than wrapped."""
 
     def __init__(self, why: Run | None, bills: Sequence[str]) -> None:
         """``bills`` has the longest first."""
@@ -63,11 +63,18 @@ def usage_line(message: Message, bill: Sequence[Message]) -> Caption | None:
     elif message.stop is not None and message.stop.finish in STOPS:
         detail = f": {one_line(message.stop.detail, 80)}" if message.stop.detail else ""
         why = Run(f"⚠ {STOPS[message.stop.finish]}{detail}", "warning")
-    bills = [bill_of(bill), bill_of(bill, with_wait=False), bill_of(bill, with_wait=False, with_speed=False)]
+    bills = [
+        bill_of(bill),
+        bill_of(bill, with_wait=False),
+        bill_of(bill, with_wait=False, with_speed=False),
+        bill_of(bill, with_wait=False, with_speed=False, with_unknown=False),
+    ]
     return UsageLine(why, bills) if why is not None or bills[0] else None
 
 
-def bill_of(answers: Sequence[Message], *, with_wait: bool = True, with_speed: bool = True) -> str:
+def bill_of(
+    answers: Sequence[Message], *, with_wait: bool = True, with_speed: bool = True, with_unknown: bool = True
+) -> str:
     """``in 8.2k (6.1k cached) · out 1.9k · thinking 12.4k · 44 s · first token 0.8 s · 48 tok/s · $0.36``, if known.
 
     The sums of all requests of a turn, with their number if there were several: then each has its own first token.
@@ -86,7 +93,7 @@ def bill_of(answers: Sequence[Message], *, with_wait: bool = True, with_speed: b
     is_unknown = any(_thinks_uncounted(message) for message in answers)
     if thought:
         parts.append(f"thinking {'≥ ' if is_unknown else ''}{tokens(thought)}")
-    elif is_unknown:
+    elif is_unknown and with_unknown:
         parts.append("thinking unknown (in out)" if output else "thinking unknown")
     searches = sum(usage.searches or 0 for usage in usages)
     if searches:
