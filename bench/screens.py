@@ -40,34 +40,37 @@ def theme_styles() -> ThemeStyles:
 
 
 class Ours:
-    """The transcript with one answer, settled once a frame as the follower does."""
+    """The transcript with one answer. As the follower does, it takes what has arrived once a frame, and settles."""
 
     def __init__(self) -> None:
         self.widget: Widget = Transcript(theme_styles())
         self._section = Section("a", Speaker.MODEL)
         self._answer = Answer()
         self._section.add(self._answer)
-        self._waiting = False
+        self._arrived: list[str] = []
         self._begun = False
 
     async def write(self, text: str) -> None:
         """A delta."""
+        if not self._arrived:
+            asyncio.get_running_loop().call_later(FRAME_S, self._frame)
+        self._arrived.append(text)
+
+    async def settle(self) -> None:
+        """What has arrived since the last frame."""
+        self._frame()
+
+    def _frame(self) -> None:
         transcript = self.widget
         assert isinstance(transcript, Transcript)
         if not self._begun:
             self._begun = True
             transcript.column.append(self._section)
-        self._answer.append(text)
-        transcript.column.changed(self._section)
-        if not self._waiting:
-            self._waiting = True
-            transcript.set_timer(FRAME_S, self.settle)
-
-    async def settle(self) -> None:
-        """A frame."""
-        self._waiting = False
-        assert isinstance(self.widget, Transcript)
-        self.widget.settle()
+        if self._arrived:
+            self._answer.append("".join(self._arrived))
+            self._arrived.clear()
+            transcript.column.changed(self._section)
+        transcript.settle()
 
 
 class Textuals:

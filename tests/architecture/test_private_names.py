@@ -22,7 +22,8 @@ OF_LIBRARIES = {
         "_notifications _refresh_notifications _refresh_truecolor_filter _start_widget _unnotify",
         "textual.dom:DOMNode": "_bindings",
         "textual.screen:Screen": "_compositor _on_layout _on_screen_resume _on_update _screen_resized _select_state",
-        "textual.widget:Widget": "_layout_required _refresh_scrollbars _repaint_required _vertical_scrollbar",
+        "textual.widget:Widget": "_layout_required _refresh_scrollbars _repaint_required _scroll_update "
+        "_vertical_scrollbar",
         "textual.widgets:OptionList": "_lines",
         "textual.worker:Worker": "_error _run _task",
     },

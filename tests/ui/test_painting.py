@@ -111,6 +111,7 @@ async def test_the_first_screen_is_laid_out_and_painted_once(monkeypatch: pytest
 
 
 async def test_words_of_an_answer_render_no_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screens, "DISCOVER_AFTER_S", PATIENCE_S)  # it shows the models again
     async with on_stage(*TURNS) as (app, services, pilot):
         services.chat.publish(*scenes.begun(), *scenes.words("First"))
         await until(pilot, lambda: "First" in screen_text(app))
@@ -119,6 +120,24 @@ async def test_words_of_an_answer_render_no_panel(monkeypatch: pytest.MonkeyPatc
         services.chat.publish(scenes.words(" and second.")[1])
         await until(pilot, lambda: "and second." in painted_rows(app))
         assert not [widget for widget, _ in rendered if app.chat.sidebar in widget.ancestors_with_self]
+
+
+async def test_an_answer_that_scrolls_and_a_typed_key_render_nothing_of_the_scrollbar_that_looks_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns = [scenes.turn(f"Question {number}?", "Words.\n\n" * 9) for number in range(20)]
+    async with on_stage(*turns) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.words("First"))
+        await until(pilot, lambda: "First" in screen_text(app))
+        await pilot.pause()
+        bar, top = app.chat.transcript.vertical_scrollbar, app.chat.transcript.column.top
+        rendered = note_rendered(monkeypatch)
+        services.chat.publish(scenes.words("\n\nOne more.")[1])
+        await until(pilot, lambda: app.chat.transcript.column.top > top)
+        app.chat.refresh(repaint=False, layout=True)
+        await pilot.pause()
+        assert sum(area.height for widget, area in rendered if widget is bar) <= 2 < bar.size.height
+        assert "One more." in painted_rows(app)
 
 
 def note_rendered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Widget, Region]]:

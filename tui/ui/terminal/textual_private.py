@@ -235,6 +235,25 @@ class SteadyScrollView(ScrollView):
             self.app._start_widget(self, bar)
         return self._vertical_scrollbar
 
+    def _scroll_update(self, virtual_size: Size) -> None:
+        # As Textual's, but without painting the whole bar for each layout, of which every typed key is one.
+        self._refresh_scrollbars()
+        if self.show_vertical_scrollbar:
+            bar = self.vertical_scrollbar
+            bar.update(virtual_size.height, self.container_size.height, round(bar.position))
+        self.scroll_x = self.validate_scroll_x(self.scroll_x)
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = new_value
+        if round(old_value) != round(new_value):
+            self.refresh_content()
+
+    def refresh_content(self) -> None:
+        """Repaint everything but the scrollbar, which knows itself when it looks different."""
+        self.refresh(self.scrollable_content_region.reset_offset)
+
     def set_scrolled_size(self, size: Size, top: int) -> None:
         """Update the scrollbar for a new virtual size and scroll position.
 

@@ -135,7 +135,7 @@ class Transcript(SteadyScrollView, can_focus=True):
             first = column.settle()
         self._show_window()
         if column.top != before[0]:
-            self.refresh()
+            self.refresh_content()
         elif first < column.top + column.height:
             self._refresh_rows(max(0, first - column.top))
         if not column.following and column.total != before[1]:
@@ -225,7 +225,7 @@ class Transcript(SteadyScrollView, can_focus=True):
         cursor = self._shown_cursor()
         changed = [y for y in range(first, self.size.height) if not self._rows.is_painted(y, cursor)]
         if changed:
-            self.refresh(Region(0, changed[0], self.size.width, changed[-1] - changed[0] + 1))
+            self.refresh(Region(0, changed[0], self.column.width, changed[-1] - changed[0] + 1))
 
     def _shown_cursor(self) -> tuple[int, int] | None:
         """The cursor is drawn only while the transcript has the focus."""
