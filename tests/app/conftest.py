@@ -12,21 +12,15 @@ import pytest
 from tests.narrow import expect_some
 from tests.patience import PATIENCE_S
 from tests.ui.conftest import (  # noqa: F401  # fixtures
+    _no_frames,
     _slow_fingers,
     _still_when_nothing_runs,
     _styles_parsed_once,
-    no_frames,
 )
 from tui.cli.main import main
 from tui.providers import local_servers
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(autouse=True)
-def _without_frames(request: pytest.FixtureRequest) -> None:
-    """What is on the screen is looked at here; how it is drawn is tested in tests/ui and tests/e2e."""
-    request.getfixturevalue("no_frames")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from tests.e2e.terminal import Terminal
 
 def wait_for_server(terminal: Terminal, state: str) -> None:
     """Open the list of servers again and again, because it says how they are when it is opened."""
-    title = "MCP servers"
+    title = "│  MCP servers"  # in its frame: the completion of /mcp, seen before the sheet, says the same words
     while True:
         terminal.type("/mcp\r")
         terminal.wait_for(title)

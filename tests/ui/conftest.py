@@ -27,10 +27,14 @@ def _still_when_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textual.app.wait_for_idle", stands_still)
 
 
-@pytest.fixture
-def no_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paint when a test looks, and at its end; a headless screen throws frames away, a third of a test's time."""
+@pytest.fixture(autouse=True)
+def _no_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paint when a test looks, and at its end; a headless screen throws frames away, a third of a test's time.
 
+    The marker ``frames`` is for tests of painting itself.
+    """
+    if request.node.get_closest_marker("frames"):
+        return
     frame = Compositor.render_update
 
     def no_frame(self: Compositor, screen_stack: list[Screen[Any]] | None = None, **how: bool) -> object:

@@ -318,7 +318,6 @@ def clipboard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return copied
 
 
-@pytest.mark.usefixtures("no_frames")
 async def test_a_click_on_copy_copies_that_block(clipboard: list[str]) -> None:
     async with on_stage(scenes.turn("q", EVERYTHING), size=(120, 70)) as (app, _, pilot):
         for number in range(3):
@@ -329,7 +328,6 @@ async def test_a_click_on_copy_copies_that_block(clipboard: list[str]) -> None:
     assert clipboard == ["dropdb test", CODE, "run();"]
 
 
-@pytest.mark.usefixtures("no_frames")
 async def test_c_copies_the_blocks_on_the_screen_one_after_the_other(clipboard: list[str]) -> None:
     async with on_stage(scenes.turn("q", EVERYTHING), size=(120, 70)) as (app, _, pilot):
         app.chat.transcript.focus()
@@ -338,7 +336,6 @@ async def test_c_copies_the_blocks_on_the_screen_one_after_the_other(clipboard: 
     assert clipboard == ["dropdb test", CODE, "run();", "dropdb test"]
 
 
-@pytest.mark.usefixtures("no_frames")
 async def test_c_without_code_says_so(clipboard: list[str]) -> None:
     async with on_stage(scenes.turn("q", "No code."), size=(120, 40)) as (app, _, pilot):
         app.chat.transcript.focus()
@@ -347,7 +344,6 @@ async def test_c_without_code_says_so(clipboard: list[str]) -> None:
     assert clipboard == []
 
 
-@pytest.mark.usefixtures("no_frames")
 async def test_the_right_arrow_shows_the_rest_of_a_wide_table() -> None:
     async with on_stage(scenes.turn("q", WIDE), size=(80, 30)) as (app, _, pilot):
         assert "column 8" not in screen_text(app)
@@ -360,7 +356,6 @@ async def test_the_right_arrow_shows_the_rest_of_a_wide_table() -> None:
         await until(pilot, lambda: "column 0" in screen_text(app))
 
 
-@pytest.mark.usefixtures("no_frames")
 async def test_code_has_its_own_background_over_the_whole_width() -> None:
     async with on_stage(scenes.turn("q", f"Look:\n\n```python\n{CODE}\n\nx\n```"), size=(80, 30)) as (app, _, _pilot):
         _, y = position_of(app, "return first")
@@ -375,7 +370,6 @@ async def test_code_has_its_own_background_over_the_whole_width() -> None:
         assert code.isdisjoint(grounds[4])
 
 
-@pytest.mark.usefixtures("no_frames")
 async def test_a_click_or_space_opens_details_which_stay_open() -> None:
     text = "<details>\n<summary>Why</summary>\n\nBecause.\n\n</details>\n\nAfter."
     async with on_stage(scenes.turn("q", text), size=(80, 30)) as (app, _, pilot):

@@ -16,8 +16,6 @@ from tui.ui.dialogs.call_details import detail_lines
 from tui.ui.input.composer import HINT, HINT_ASKED
 from tui.ui.markdown.runs import Look, plain, wrapped_after
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 LONG = "\n".join(f"step {number}" for number in range(300))
 
 

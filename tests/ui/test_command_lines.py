@@ -7,8 +7,6 @@ import pytest
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 
 @pytest.mark.parametrize("line", ["/modle x", "/branch sideways", "/set no.such.key 1"])
 async def test_a_mistyped_command_stays_in_the_composer_to_be_mended(line: str) -> None:

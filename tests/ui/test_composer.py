@@ -14,8 +14,6 @@ from tui.domain.errors import UsageError
 from tui.ui.input.composer import MAX_PASTE, AttachmentChips, PromptHistory
 from tui.ui.input.input_area import mention_at, with_mention
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 
 def words(text: str) -> tuple[TextBlock, ...]:
     return (TextBlock(text=text),)

@@ -11,6 +11,8 @@ from tui.ui.app import PonderApp
 from tui.ui.dialogs.find import FindBar
 from tui.ui.dialogs.help import Help
 
+pytestmark = pytest.mark.frames
+
 LONG = "\n\n".join(f"Paragraph {number} says something." for number in range(1, 30))
 TURNS = tuple(scenes.turn(f"Question {number}?", LONG, number, "Let me think.") for number in range(1, 6))
 

@@ -16,8 +16,6 @@ from tui.ui.dialogs.inspector import as_curl, diff_lines
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.json_view import first_folds, nodes
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 
 async def test_parts_say_what_goes_what_stays_and_why() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(140, 50)) as (app, _, pilot):

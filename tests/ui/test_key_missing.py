@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from textual.pilot import Pilot
 
 from tests.ui import scenes
@@ -17,8 +16,6 @@ from tui.domain.listing import ProviderInfo
 from tui.domain.messages import Message, Role, Turn
 from tui.ui.app import PonderApp
 from tui.ui.dialogs.key_dialog import KeyDialog
-
-pytestmark = pytest.mark.usefixtures("no_frames")
 
 ASKED = Turn(id="live", messages=(Message(id="q", role=Role.USER, blocks=(TextBlock(text="Why is it dark?"),)),))
 NO_KEY = ProviderError(ErrorKind.NO_KEY, "There is no key for Anthropic.", advice="Set it with `/key anthropic`.")

@@ -16,8 +16,6 @@ from tui.ui.app import PonderApp
 from tui.ui.chat.status_line import MOST, footer_keys
 from tui.ui.theme.current_theme import CurrentTheme
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 OPENS = {
     "f1": "Help",
     "f12": "Wire inspector",

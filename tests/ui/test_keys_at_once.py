@@ -18,6 +18,8 @@ from tui.ui.input.composer import Composer
 from tui.ui.terminal.driver import Keyboard
 from tui.ui.terminal.key_delivery import LONG_RUN, KeyDelivery
 
+pytestmark = pytest.mark.frames
+
 READ = 4_096
 """Characters of one read from the terminal."""
 NAMES = {"left": "\x1b[D", "right": "\x1b[C", "backspace": "\x7f"}

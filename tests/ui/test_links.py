@@ -13,8 +13,6 @@ from tui.ui.terminal.desktop_programs import Links, has_browser
 from tui.ui.terminal.hyperlinks import knows_links
 from tui.ui.theme.theme_styles import ThemeStyles
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 
 @pytest.mark.parametrize(
     "address", ["https://a.example/path?x=1#y", "http://127.0.0.1:8000/", "https://münchen.example/"]

@@ -23,6 +23,8 @@ from tui.ui.transcript.column import KEPT
 from tui.ui.transcript.row_painter import MOST_PAINTED
 from tui.ui.transcript.section import MOST_STRIPS
 
+pytestmark = pytest.mark.frames
+
 LINES = 12
 WARM, MORE = 64, 40
 

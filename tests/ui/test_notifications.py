@@ -12,8 +12,6 @@ from tui.domain.events import AppEvent, ApprovalAsked, QueueChanged, TurnFailed,
 from tui.domain.messages import Turn
 from tui.ui.terminal.notifications import BELL, MARK, UNMARK, Notifications
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 TURN = Turn(id="t", messages=())
 ASKED = ApprovalAsked("t", "c1", "shell", "run rm", "", ())
 

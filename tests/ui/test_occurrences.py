@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import plain, width_of
 from tui.ui.transcript.blocks import Answer, Fold
 from tui.ui.transcript.thinking import Thinking
+
+pytestmark = pytest.mark.frames
 
 WORDS = st.sampled_from(
     ["needle", "the", "hay", "**needle**", "needle,", "nee**dle**", "`needle`", "é漢", "👨‍👩‍👧", "long" * 9]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.ui.dialogs.outline import Outline, places_of_thinking
@@ -11,8 +9,6 @@ from tui.ui.markdown.outline import chunks_of, outline
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import Section, Speaker
 from tui.ui.transcript.thinking import Thinking
-
-pytestmark = pytest.mark.usefixtures("no_frames")
 
 ANSWER = (
     "# First *part*\n\n"

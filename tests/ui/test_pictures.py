@@ -19,6 +19,8 @@ from tui.domain.stream import BlockFinished, BlockStarted, ImageData
 from tui.ui.app import PonderApp
 from tui.ui.pictures.picture import Picture
 
+pytestmark = pytest.mark.frames
+
 CAPTION = "⊞ map.png · 160 × 160 · "
 
 

@@ -11,8 +11,6 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.ui.dialogs.sessions import age, session_row, snippet
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 
 async def test_typing_searches_and_shows_where_it_was_found() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 30)) as (app, _, pilot):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.settings.layers import Layer
 from tui.settings.schema import keys
 from tui.settings.titles import TITLES
 from tui.ui.app import PonderApp
 from tui.ui.dialogs.settings import GROUPS
-
-pytestmark = pytest.mark.usefixtures("no_frames")
 
 
 def test_every_group_of_settings_has_a_title_and_is_listed() -> None:

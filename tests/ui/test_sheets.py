@@ -44,6 +44,7 @@ async def test_every_sheet_closes_with_escape_and_gives_the_focus_back_to_the_co
             assert app.focused is app.chat.composer, line
 
 
+@pytest.mark.frames
 async def test_a_sheet_is_not_seen_to_shrink(monkeypatch: pytest.MonkeyPatch) -> None:
     heights: list[int] = []
     paint = PonderApp.before_painting
@@ -158,6 +159,7 @@ async def test_themes_are_tried_on_while_moving_and_put_back_on_escape() -> None
         await until(pilot, lambda: app.screen is app.chat and app.theme == "dawn")
 
 
+@pytest.mark.frames
 async def test_words_are_found_in_folded_thinking_which_opens_and_stepped_through() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
         await pilot.press("ctrl+f")
@@ -179,6 +181,7 @@ async def test_words_are_found_in_folded_thinking_which_opens_and_stepped_throug
         await until(pilot, lambda: app.screen is app.chat)
 
 
+@pytest.mark.frames
 async def test_what_is_typed_letter_by_letter_is_searched_from_where_the_user_was_reading() -> None:
     turns = [scenes.turn("And?", f"{'Words. ' * 300}\n\nThe deadline {number}.", number) for number in range(1, 6)]
     async with on_stage(*turns, size=(100, 30)) as (app, _, pilot):

@@ -20,8 +20,6 @@ from tui.ui.panels.meter_lines import bill_lines, meter_lines
 from tui.ui.panels.row_list import RowList
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(

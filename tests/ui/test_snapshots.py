@@ -7,6 +7,8 @@ import pytest
 from tests.ui import scenes
 from tests.ui.stage import compare_snapshot, on_stage, screen_text, until
 
+pytestmark = pytest.mark.frames
+
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from rich.segment import Segment
 from textual.geometry import Offset, Region
 from textual.pilot import Pilot
@@ -12,6 +13,8 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, until
 from tui.ui.app import PonderApp
 from tui.ui.terminal.steady_scrollbar import SteadyScrollBar
+
+pytestmark = pytest.mark.frames
 
 TURNS = [scenes.turn(f"Question {number}?", "Words of an answer.\n\n" * 9) for number in range(12)]
 

@@ -20,8 +20,6 @@ from tui.ui.panels.row_list import RowList
 from tui.ui.theme.current_theme import CurrentTheme, has_light_background
 from tui.ui.theme.theme_files import read_themes, theme_variables
 
-pytestmark = pytest.mark.usefixtures("no_frames")
-
 THEMES, PROBLEMS = read_themes(None)
 MEASURED = [name for name in THEMES if name != "ansi"]
 ON_BACKGROUND = (
