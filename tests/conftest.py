@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import compileall
+import contextlib
 import gc
-import itertools
+import importlib
 import os
 import socket
+import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -19,7 +22,13 @@ from tests.key_canary import CANARY, OF_EVERY_TEST, files_with_keys, hear, liste
 SHARED_CORPUS = Path(__file__).resolve().parent.parent.parent / "shared" / "corpus"
 LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0"}
 
+ROOT = Path(__file__).resolve().parent.parent
+
 GOLDEN = 0.618
+
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""Each worker, and the hundreds of programs that tests start, would compile everything again: half as much time more."""
 
 gc.disable()
 """Until all tests are known: what importing and collecting makes stays."""
@@ -47,6 +56,19 @@ def pytest_configure(config: pytest.Config) -> None:
     """Before a test module is imported: some have settings of their own that begin with these."""
     adds_long = config.getoption("--long")
     settings.load_profile("minutes" if os.environ.get("PONDER_LONG") else "long" if adds_long else "fast")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have each worker begin with another part: in a new checkout all would compile the same files at the same time."""
+    given = getattr(session.config, "workerinput", None)
+    if given is None or [Path(argument).resolve() for argument in session.config.args] != [ROOT / "tests"]:
+        return
+    part = slice(int(given["workerid"].removeprefix("gw")), None, given["workercount"])
+    for path in sorted((ROOT / "tui").rglob("*.py"))[part]:
+        compileall.compile_file(path, quiet=2)
+    for path in sorted((ROOT / "tests").rglob("test_*.py"))[part]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting it says what is wrong
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def _is_taken(number: int, each: int) -> bool:
@@ -82,22 +104,42 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Look once for what was never closed; pytest looks five times at its end, each time through everything that is left."""
+    gc.collect()
+    gc.freeze()
+
+
+class Homes:
+    """An empty home for every test. Making and removing folders takes long, and most tests leave theirs empty."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made = 0
+
+    def empty(self) -> Path:
+        """The last home, unless something is in it."""
+        last = self._folder / str(self._made)
+        if self._made and last.is_dir() and next(os.scandir(last), None) is None:
+            return last
+        self._made += 1
+        home = self._folder / str(self._made)
+        home.mkdir()
+        return home
+
+
 @pytest.fixture(scope="session")
-def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    # ``mktemp`` looks through every folder made before; there is one for each of thousands of tests.
-    folder = tmp_path_factory.mktemp("homes")
-    return (folder / str(number) for number in itertools.count())
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
+    return Homes(tmp_path_factory.mktemp("homes"))
 
 
 @pytest.fixture(autouse=True)
-def _no_key_gets_out(
-    request: pytest.FixtureRequest, _homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def _no_key_gets_out(request: pytest.FixtureRequest, _homes: Homes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Made first, so that it looks last: when everything is closed and written."""
     watch_children(monkeypatch)
     listen_to_captures(monkeypatch)
-    home = next(_homes)
-    home.mkdir()
+    home = _homes.empty()
     written = [home, *([request.getfixturevalue("tmp_path")] if "tmp_path" in request.fixturenames else [])]
     yield home
     found = [f"a key in {path}" for folder in written for path in files_with_keys(folder)]

@@ -6,7 +6,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
-import textwrap
+import sys
 from collections.abc import Iterator
 from functools import cache
 
@@ -96,8 +96,29 @@ def _classes() -> Iterator[type]:
 
 @cache
 def definitions_of(cls: type) -> frozenset[str]:
-    try:
-        source = textwrap.dedent(inspect.getsource(cls))
-    except (OSError, TypeError):  # written in C, or made at run time
+    node = _written(cls.__module__).get(cls.__qualname__)
+    if node is None:  # written in C, or made at run time
         return frozenset(vars(cls))
-    return frozenset(definitions(ast.parse(source)))
+    return frozenset(definitions(node))
+
+
+@cache
+def _written(module: str) -> dict[str, ast.ClassDef]:
+    """The classes of a module by their qualified names; ``inspect`` would parse the module again for each."""
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except (OSError, TypeError):
+        return {}
+    return dict(_classes_within(ast.parse(source), ""))
+
+
+def _classes_within(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    for node in ast.iter_child_nodes(tree):
+        within = prefix
+        if isinstance(node, ast.ClassDef):
+            yield f"{prefix}{node.name}", node
+            within = f"{prefix}{node.name}."
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            within = f"{prefix}{node.name}.<locals>."
+        if isinstance(node, ast.stmt):
+            yield from _classes_within(node, within)

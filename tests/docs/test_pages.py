@@ -51,9 +51,12 @@ def _words(line: str) -> list[str]:
     return words[: ends[0]] if ends else words
 
 
+TREE = parser_tree(whole_parser())
+
+
 def _path(words: list[str]) -> list[str]:
     """The words that are the command and its subcommands."""
-    tree = parser_tree(whole_parser())
+    tree = TREE
     for place, word in enumerate(words):
         if word not in tree.commands:
             return words[:place]
@@ -79,7 +82,7 @@ def test_a_command_is_understood(line: str) -> None:
 def test_a_signature_names_commands_and_options_that_exist(line: str) -> None:
     words = re.sub(r"[\[\]…]", " ", line).split()[1:]
     path = _path(words)
-    tree = parser_tree(whole_parser())
+    tree = TREE
     for word in path:
         tree = tree.commands[word]
     known = {name for action in tree.arguments for name in action.option_strings}

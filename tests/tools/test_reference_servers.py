@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ from tests.patience import PATIENCE_S
 from tui.domain.blocks import TextBlock
 from tui.domain.forms import FieldKind, Form, FormAnswer
 
-pytest.importorskip("mcp")
-pytestmark = [pytest.mark.minutes, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.minutes,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed"),
+]
 
 NPM = ("@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem")
 PYPI = ("mcp-server-git", "mcp-server-time", "mcp-server-fetch")
