@@ -139,7 +139,7 @@ async def on_screen(h: House) -> AsyncIterator[tuple[PonderApp, Pilot[int]]]:
     app = PonderApp(
         h.services, registry(), default_keymap(registry()), CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"})
     )
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await until(pilot, lambda: app.chat.sidebar.picker.filled)
         yield app, pilot
 

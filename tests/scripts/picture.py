@@ -81,7 +81,7 @@ async def recorded(theme: str) -> tuple[list[Frame], str, str]:
             services, registry(), default_keymap(registry()), CurrentTheme(None, theme, program.environment)
         )
         frames: list[Frame] = []
-        async with app.run_test(size=SIZE) as pilot:
+        async with app.run_test(size=SIZE, notifications=True) as pilot:
             variables = app.theme_variables
             colours = variables["foreground"][:7], variables["background"][:7]
             began = time.monotonic()

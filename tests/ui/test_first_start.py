@@ -30,7 +30,7 @@ async def started(
     services.keys.rows = tuple(providers)
     services.drafts.history = list(history)
     app = make_app(services)
-    async with app.run_test(size=(90, 30)) as pilot:
+    async with app.run_test(size=(90, 30), notifications=True) as pilot:
         await until(pilot, lambda: "Talk to models that think" in screen_text(app))
         yield app, pilot
 

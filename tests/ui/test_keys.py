@@ -109,7 +109,7 @@ async def test_what_the_users_file_changes_is_changed() -> None:
     keymap = read_keymap(registry(), '"view.sidebar" = "f3"\n"session.list" = ""\n"block.fold" = "z"')
     services = FakeServices(chat=FakeChat(scenes.CONVERSATION))
     app = PonderApp(services, registry(), keymap, CurrentTheme(None, "dusk", {}))
-    async with app.run_test(size=(120, 30)) as pilot:
+    async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await pilot.press("f3")
         await until(pilot, lambda: not app.chat.sidebar.display)
         await pilot.press("ctrl+b", "ctrl+s")

@@ -352,7 +352,7 @@ async def test_a_question_that_waits_when_a_session_is_opened_is_asked() -> None
     services = FakeServices(chat=FakeChat())
     services.chat.publish(*scenes.begun("Do it"), ASKED)
     app = make_app(services)
-    async with app.run_test(size=(100, 40)) as pilot:
+    async with app.run_test(size=(100, 40), notifications=True) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Approval))
 
 

@@ -81,7 +81,7 @@ async def test_a_theme_is_read_again_while_it_is_edited(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\nprimary = "#336699"\nbackground = "#000000"\n')
     app = PonderApp(FakeServices(), registry(), default_keymap(registry()), CurrentTheme(tmp_path, "mine", {}))
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
         path.write_text('name = "mine"\nprimary = "#336699"\nbackground = "#123456"\n')
         await app.theming._look(app)
         await until(pilot, lambda: app.theme_variables["background"].lower() == "#123456")
