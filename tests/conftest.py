@@ -28,7 +28,7 @@ GOLDEN = 0.618
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-"""Each worker, and the hundreds of programs that tests start, would compile everything again: half as much time more."""
+"""Each worker, and each of the programs that tests start, would compile everything again."""
 
 gc.disable()
 """Until all tests are known: what importing and collecting makes stays."""
@@ -106,7 +106,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Look once for what was never closed; pytest looks five times at its end, each time through everything that is left."""
+    """Look once for what was never closed; at its end pytest looks five times, each time through all that is left."""
     gc.collect()
     gc.freeze()
 

@@ -12,6 +12,7 @@ import pytest
 from tests.narrow import expect_some
 from tests.patience import PATIENCE_S
 from tests.ui.conftest import (  # noqa: F401  # fixtures
+    _models_listed_soon,
     _no_frames,
     _slow_fingers,
     _still_when_nothing_runs,

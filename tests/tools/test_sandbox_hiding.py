@@ -145,7 +145,7 @@ async def test_what_was_not_looked_at_afterwards_is_told(
     assert "not all were checked" in text
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.long
 @every_sandbox
 async def test_files_made_by_one_command_do_not_hide_guarded_ones_from_the_next(tmp_path: Path, kernel: Kernel) -> None:
     bench = _bench(tmp_path, kernel)

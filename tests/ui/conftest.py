@@ -12,12 +12,19 @@ from textual.screen import Screen
 from tests.ui.parsed_styles import parse_once
 from tests.ui.stillness import stands_still
 from tui.ui import global_keys
+from tui.ui.panels import model_picker
 
 
 @pytest.fixture(autouse=True)
 def _slow_fingers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pressing again counts as such however long a busy machine took in between."""
     monkeypatch.setattr(global_keys, "AGAIN_S", 120.0)
+
+
+@pytest.fixture(autouse=True)
+def _models_listed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody types first here: every test would wait for the list of the sidebar."""
+    monkeypatch.setattr(model_picker, "FILL_AFTER_S", 0.001)
 
 
 @pytest.fixture(autouse=True)
