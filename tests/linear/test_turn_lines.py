@@ -45,7 +45,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingForm, ThinkingLevel, ThinkingPlan
 from tui.domain.web_search import Citation, Source, WebSearch
-from tui.linear.turn_lines import RepeatedText, TurnLines
+from tui.linear.turn_lines import TurnLines
 
 SPEC = ModelSpec(provider="anthropic", model="claude")
 PLAN = ThinkingPlan(
@@ -255,12 +255,3 @@ def test_the_demo_is_named_as_what_it_is() -> None:
 )
 def test_the_most_informative_argument_is_said(arguments: str, argument: str) -> None:
     assert main_argument(arguments) == argument
-
-
-def test_repeated_text_is_compared_across_deltas() -> None:
-    text = RepeatedText()
-    assert [text.take("ab"), text.take("cd")] == [("ab", False), ("cd", False)]
-    text.begin_again()
-    assert [text.take("abc"), text.is_repeating, text.take("de")] == [("", False), True, ("e", False)]
-    text.begin_again()
-    assert [text.take("ab"), text.take("x")] == [("", False), ("abx", True)]

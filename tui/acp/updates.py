@@ -8,7 +8,7 @@ from typing import Literal
 import orjson
 from acp import helpers, schema
 
-from tui.domain.assemble import whole_text
+from tui.domain.assemble import RepeatedText, whole_text
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.citations import searches_of, shown_address, shown_title, source_lines, sources_of
 from tui.domain.events import (
@@ -57,10 +57,7 @@ class Updates:
     """Translates the events of one turn. Text that a repeated attempt sends again is not repeated."""
 
     def __init__(self) -> None:
-        self._sent = ""
-        """The answer's text that the editor has of this message."""
-        self._repeated = ""
-        """The part of it that the new attempt has not sent again yet."""
+        self._answer = RepeatedText()
         self._searches: dict[str, WebSearch] = {}
 
     def of(self, event: AppEvent) -> Iterator[Update]:
@@ -71,11 +68,11 @@ class Updates:
             case Streamed(event=ThinkingDelta(_, text)):
                 yield helpers.update_agent_thought_text(whole_text([text]))
             case AttemptReset():
-                self._repeated = self._sent
+                self._answer.begin_again()
             case Streamed(_, round_, attempt, SearchReported(index, search)):
                 yield self._searched(search.id or f"{WEB_SEARCH}_{round_}_{attempt}_{index}", search)
             case MessageCompleted(_, _, message) if not message.superseded:
-                self._sent = self._repeated = ""
+                self._answer = RepeatedText()
                 yield from _sources(message)
             case ToolStarted(_, call_id, name, arguments):
                 yield started(call_id, name, arguments)
@@ -99,16 +96,9 @@ class Updates:
         return _search_started(search_id, both) if known is None else _search_changed(search_id, both)
 
     def _text(self, text: str) -> Iterator[Update]:
-        if self._repeated:
-            common = min(len(text), len(self._repeated))
-            if text[:common] == self._repeated[:common]:
-                self._repeated, text = self._repeated[common:], text[common:]
-            else:  # the new attempt says something else: it follows as a paragraph of its own
-                said = self._sent[: len(self._sent) - len(self._repeated)]
-                self._sent, self._repeated, text = "", "", f"\n\n{said}{text}"
-        if text:
-            self._sent += text
-            yield helpers.update_agent_message_text(whole_text([text]))
+        fresh, is_new = self._answer.take(text)
+        if fresh:  # an attempt that differs follows as a paragraph of its own
+            yield helpers.update_agent_message_text(whole_text(["\n\n", fresh] if is_new else [fresh]))
 
 
 def _of_session(event: TitleChanged | MeterChanged) -> Iterator[Update]:
@@ -142,7 +132,7 @@ def finished(call_id: str, result: ToolResultBlock) -> schema.ToolCallProgress:
 
 
 def _search_started(search_id: str, search: WebSearch) -> schema.ToolCallStart:
-    """A search that the provider runs itself: nobody is asked."""
+    """A search that the provider runs itself: the user is not asked."""
     return helpers.start_tool_call(
         search_id,
         _search_title(search),

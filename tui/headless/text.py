@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
-from tui.domain.assemble import whole_text
+from tui.domain.assemble import RepeatedText, whole_text
 from tui.domain.blocks import TextBlock
 from tui.domain.citations import source_lines
 from tui.domain.errors import PonderError
@@ -45,10 +45,8 @@ class TextWriter:
         self._out_is_terminal = out.isatty()
         self._err_is_terminal = err.isatty()
         self._attempt: tuple[int, int] = (0, 0)
-        self._written = ""
+        self._message = RepeatedText()
         """The text of this message on stdout so far."""
-        self._to_match = ""
-        """The remaining text of the superseded attempt that the new attempt may repeat."""
         self._last = ""
         """The last character of the answer if it is not ASCII; only set for a terminal."""
         self._any_text = False
@@ -83,10 +81,10 @@ class TextWriter:
             case Streamed(event=ModelLoading() | PromptRead() as progress) if self._err_is_terminal:
                 self._show_progress(progress)
             case AttemptReset():
-                self._to_match = self._written
+                self._message.begin_again()
                 self._end_thinking()
             case MessageCompleted(_, _, message) if not message.superseded:
-                self._written = self._to_match = ""
+                self._message = RepeatedText()
             case _:
                 self._write_event(event)
 
@@ -146,27 +144,15 @@ class TextWriter:
         if self._searched:
             self._searched, text = False, f"{PARAGRAPH}{text}" if self._so_far else text
         self._so_far = True
-        if self._to_match:
-            text = self._not_written(text)
-            if not text:
-                return
-        if not self._written and self._any_text:
+        is_first = not self._message.text
+        fresh, is_new = self._message.take(text)
+        if not fresh:
+            return
+        if is_new:
+            self._err.write("\nponder: the stream broke and the answer began anew; it follows in full\n")
+        if (is_first or is_new) and self._any_text:
             self._put(PARAGRAPH)
-        self._written += text
-        self._put(text)
-
-    def _not_written(self, text: str) -> str:
-        """The part of a repeated attempt's text that is not on stdout yet."""
-        if self._to_match.startswith(text):
-            self._to_match = self._to_match[len(text) :]
-            return ""
-        if text.startswith(self._to_match):
-            rest, self._to_match = text[len(self._to_match) :], ""
-            return rest
-        repeated = self._written[: len(self._written) - len(self._to_match)]
-        self._to_match = self._written = ""
-        self._err.write("\nponder: the stream broke and the answer began anew; it follows in full\n")
-        return repeated + text
+        self._put(fresh)
 
     def _put(self, text: str) -> None:
         self._out.write(self._continued(text) if self._out_is_terminal else text)
