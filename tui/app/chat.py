@@ -201,7 +201,7 @@ class ChatService:
         return await self._current.call(self._current.session.uncompress())
 
     async def new_session(self, *, private: bool = False) -> None:
-        """Start a new session; the one before goes on in the background while it works.
+        """Start a new session; the one before continues in the background while it works.
 
         ``private`` starts one of which nothing is stored, as every new one is after ``ponder --no-save``.
         """
@@ -210,7 +210,7 @@ class ChatService:
             await current.replace(current.spec, private=private or current.program.options.no_save)
 
     async def open_session(self, session: str, turn_id: str = "") -> None:
-        """Open a stored session, on the branch of a turn if given, or one that goes on in the background.
+        """Open a stored session, on the branch of a turn if given, or one that runs in the background.
 
         The one before goes on in the background while it works.
         """

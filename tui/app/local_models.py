@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LARGEST_SHARE = 0.7
 """How much of the memory a model may fill that is chosen without being asked for."""
 LARGEST_BUDGET = 16_384
-"""Largest thinking budget that a level stands for; small models that think longer only repeat themselves."""
+"""Largest thinking budget of a level; small models that think longer only repeat themselves."""
 
 SERVERS = "local"
 """The folder of the servers' states and logs."""

@@ -53,7 +53,7 @@ class McpService:
         return self._servers.forms.waiting() if self._servers is not None else ()
 
     async def answer_form(self, form: Form, answer: FormAnswer) -> bool:
-        """Answer a form; False if nobody waits for it any more."""
+        """Answer a form; False if the server no longer waits for it."""
         assert self._servers is not None, "a server asked for the form"
         return await self._current.call(self._servers.forms.answer(form.id, answer))
 

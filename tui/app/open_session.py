@@ -157,7 +157,7 @@ class OpenSession:
     # Sessions side by side
 
     async def replace(self, spec: ModelSpec, stored: StoredSession | None = None, *, private: bool = False) -> None:
-        """Put a new or stored session on the screen; the one before goes on in the background while it works."""
+        """Put a new or stored session on the screen; the one before continues in the background while it works."""
         shown = stored.spec if stored is not None and stored.spec is not None else spec
         if self.program.local_models.is_unknown(shown):
             with contextlib.suppress(PonderError):  # reported when it is asked

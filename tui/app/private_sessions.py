@@ -1,4 +1,4 @@
-"""Storage in which some sessions, which the user wants private, exist in memory only."""
+"""Storage in which private sessions exist in memory only."""
 
 from __future__ import annotations
 

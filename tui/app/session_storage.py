@@ -69,7 +69,7 @@ class Storage(Protocol):
         ...
 
     def is_private(self, session: str) -> bool:
-        """Whether nothing of the session is stored because the user wants it so."""
+        """Whether nothing of the session is stored because the user has asked for that."""
         ...
 
     def begin_private(self, session: str) -> None:

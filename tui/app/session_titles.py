@@ -1,6 +1,6 @@
 """Titles that a model writes after the first answer, in a request of its own beside the conversation."""
 
-# A module of its own, because it is loaded only where the user wants such titles.
+# A module of its own, because it is loaded only if ``ui.titles`` is ``model``.
 from __future__ import annotations
 
 import logging

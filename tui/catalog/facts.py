@@ -49,7 +49,7 @@ class Quirks:
 
     # Chat Completions: thinking sent back
     thinking_back: str = "none"
-    """none, as_received (in the field it came in: servers nobody described),
+    """none, as_received (in the field it came in: unknown servers),
     reasoning_content, reasoning, reasoning_text (with ``reasoning_opaque``: GitHub Copilot),
     reasoning_details (the array as received, plus ``reasoning`` where that came too; ``reasoning`` alone without
     an array), think_tags (in the content), content_chunks (Mistral)."""

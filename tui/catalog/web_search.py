@@ -35,7 +35,7 @@ class SearchMethod:
     alone: bool = False
     """A request with it must not have functions."""
     tokens: int = 0
-    """About how many tokens the provider adds to a request for it."""
+    """Approximate tokens that the provider adds to a request."""
     per_thousand: float | None = None
     """Dollars; None if unknown, or if the provider reports the cost."""
     per_request: bool = False

@@ -88,7 +88,7 @@ def _commands(path: str, tree: ParserTree) -> Iterator[str]:
 
 
 def _value(action: argparse.Action) -> str:
-    """What stands for the value of an argument."""
+    """The placeholder of an argument's value."""
     if isinstance(action.metavar, str):
         return action.metavar
     if action.choices is not None:

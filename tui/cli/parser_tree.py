@@ -18,7 +18,7 @@ class ParserTree:
     commands: Mapping[str, ParserTree]
     """By name."""
     command_word: str = ""
-    """What stands for a subcommand in the usage; in brackets if it can be left out."""
+    """The placeholder of a subcommand in the usage; in brackets if it can be left out."""
 
 
 def parser_tree(parser: argparse.ArgumentParser, help_text: str = "") -> ParserTree:

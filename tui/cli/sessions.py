@@ -213,7 +213,7 @@ def _print_rows(rows: Sequence[SessionInfo], conceal: Callable[[str], str], *, a
 
 
 def _concealed(snippet: str, conceal: Callable[[str], str]) -> str:
-    """A snippet without keys; one with keys also loses its marks, which may stand within a key."""
+    """A snippet without keys; one with keys also loses its marks, which may be inside a key."""
     plain = snippet.replace(BEGIN, "").replace(END, "")
     clean = conceal(plain)
     return snippet if clean == plain else clean

@@ -15,7 +15,7 @@ from tui.domain.web_search import Citation, WebSearch
 DENIED = "Denied by the user. Not executed."
 """First words of the result of a denied call. The user's reason may follow."""
 FROM_SERVER = "of the MCP server `"
-"""Is in every message of the user that holds text of an MCP server, which anybody may have written."""
+"""Is in every message of the user that holds text of an MCP server, whose author is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class DocumentBlock:
     data: str
     """Base64 text."""
     name: str
-    """File name given by the user; sent, because several documents are told apart by it."""
+    """File name given by the user; sent, because it distinguishes several documents."""
     pages: int = 0
     """0 if they could not be counted."""
     media_type: str = "application/pdf"
@@ -124,7 +124,7 @@ class ToolResultBlock:
     seconds: float | None = None
     """How long the call ran; None if it did not run."""
     note: str = ""
-    """What came of it in two or three words, for the user: ``3 hits``. Never sent."""
+    """The outcome in two or three words, for the user: ``3 hits``. Never sent."""
     diff: str = ""
     """What it changed in a file, for the user. Never sent."""
     kind: Literal["tool_result"] = "tool_result"

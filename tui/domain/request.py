@@ -31,7 +31,7 @@ class ServerTool:
     fields: Mapping[str, object] = field(default_factory=dict)
     """Other fields of the body; lists are added to those that are there."""
     tokens: int = 0
-    """About how many tokens the provider's own description of it takes."""
+    """Approximate tokens of the provider's own description."""
 
 
 class Reason(StrEnum):

@@ -45,7 +45,7 @@ class Ask:
     repairs: Repairs = Repairs()
     continuation: str | None = None
     arriving: ArrivingAnswer | None = None
-    """What the last message stands for if it is an excerpt of an arriving answer; only used by the meter."""
+    """The tokens of the arriving answer of which the last message is an excerpt; only used by the meter."""
 
 
 OPENED = 32_768

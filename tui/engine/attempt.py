@@ -76,7 +76,7 @@ PORTION = 16 * 1024
 LONG_TEXT = 100_000
 """Characters of a text whose count while it arrived is kept; shorter ones are counted again in no time."""
 EXCERPT = 200
-"""Characters of a block that stand in for it while it is counted."""
+"""Characters of a block that are counted in its place."""
 LONGEST_CHAIN = 20
 """Most continuations of one response; a server that needs more never ends."""
 
@@ -236,7 +236,7 @@ class Attempt:
         return max(whole, self.message().cost or 0.0) + last + (whole - empty)
 
     def arriving(self, interrupted: str) -> tuple[Message, ArrivingAnswer]:
-        """An excerpt of the answer so far, and the tokens it stands for. Counts only new text."""
+        """An excerpt of the answer so far, and the tokens of the whole. Counts only new text."""
         blocks: list[Block] = []
         text, calls = 0, {}
         for index, block in self._assembler.excerpts(EXCERPT).items():

@@ -63,7 +63,7 @@ class Journal(Protocol):
     async def grown(
         self, session: str, turn_id: str, message: Message, grown: Sequence[BlockGrowth], *, whole: bool
     ) -> bool:
-        """Store what an open message (given without blocks) has gained; ``whole`` if that is all of it.
+        """Store what an open message (given without blocks) has gained; ``whole`` if that is its entire content.
 
         Called at most once a second. False if the earlier part is not stored, so that the caller must write all of it.
         """

@@ -62,7 +62,7 @@ class Saver:
                     if not await self._write_first():
                         await self._clock.sleep(RETRY_EVERY_S)
         finally:
-            # The writer has ended: nobody may keep waiting for it.
+            # The writer has ended: whatever waits for it must not wait for ever.
             self._failing = self._failing or "stopped"
             for write in self._waiting:
                 write.settled.set()

@@ -215,7 +215,7 @@ class SideTurns:
         self._publish = publish
         self._open: dict[str, SideTurn] = {}
         self.running = 0
-        """Answers that arrive; one that is to be kept goes on when its sheet is closed."""
+        """Answers that arrive; one that is to be kept continues when its sheet is closed."""
 
     async def ask(
         self,

@@ -37,7 +37,7 @@ CUT_ROUNDS_IN_A_ROW = 2
 """A model whose calls are cut every time does not stop by itself."""
 
 _UNTRUSTED_TOOLS = ("fetch_url", "mcp")
-"""Tools whose results may be written by anybody."""
+"""Tools whose results have unknown authors."""
 
 _CUT = (Finish.LENGTH, Finish.CONTEXT_FULL)
 _REFUSED = (Finish.FILTER, Finish.REFUSAL)

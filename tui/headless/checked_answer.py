@@ -24,7 +24,7 @@ LARGEST = 1_000_000
 _FENCE = re.compile(r"```[a-zA-Z]*")
 LONGEST_REASON = 300
 MOST_MISMATCHES = 100
-"""An answer may be wrong in a million places; one is told."""
+"""An answer may be wrong in a million places; one of the first is reported."""
 MOST_SECONDS = 5.0
 """A pattern, or definitions that refer to each other twice, can keep a check busy for years."""
 

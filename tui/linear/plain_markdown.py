@@ -27,7 +27,7 @@ CELLS = re.compile(r"(?<!\\)\|")
 SOFT_LIMIT = 4_000
 """Characters after which a line is returned although it has not ended."""
 MOST_QUOTED = 6
-"""Quotes within quotes that are told apart."""
+"""Levels of quotes that are distinguished."""
 
 
 class PlainMarkdown:

@@ -94,7 +94,7 @@ class PromptDraft:
         self._attached.append((name, block))
 
     def take(self, typed: TypedText) -> str | None:
-        """The whole prompt; None if it goes on."""
+        """The whole prompt; None if more lines follow."""
         text = typed.text
         if typed.pasted and not self._is_block:
             self._is_paste = True

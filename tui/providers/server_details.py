@@ -1,4 +1,4 @@
-"""What model servers of one's own tell beyond their lists: windows, thinking, tools and images.
+"""What local model servers report beyond their lists: windows, thinking, tools and images.
 
 llama.cpp tells it at ``/props``, LM Studio at ``/api/v1/models`` or in older versions at ``/api/v0/models``, Ollama at
 ``/api/show`` and ``/api/ps``. vLLM tells the window in its list, and nothing else anywhere.

@@ -51,7 +51,7 @@ class CallResult:
     content: tuple[TextBlock | ImageBlock, ...]
     failed: bool = False
     note: str = ""
-    """What came of it in two or three words, for the user."""
+    """The outcome in two or three words, for the user."""
     diff: str = ""
     """What it changed in a file, for the user."""
 

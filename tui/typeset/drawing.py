@@ -1,4 +1,4 @@
-"""A drawing: rows of text whose parts have roles. Colours are chosen by whoever shows it."""
+"""A drawing: rows of text whose parts have roles. Colours are chosen by the code that shows it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Drawing(NamedTuple):
     width: int
     """Columns of the widest row."""
     baseline: int = 0
-    """The row that stands on the line of the surrounding text."""
+    """The row that is on the line of the surrounding text."""
 
     @property
     def text(self) -> str:

@@ -27,7 +27,7 @@ def _levels(context: CommandContext, typed: str) -> Iterable[Offer]:
 
 
 def _about(row: LevelInfo) -> str:
-    """What a level sends, and what else is to be said of it."""
+    """What a level sends, with its warnings."""
     return " · ".join(filter(None, (row.native, "as it is now" if row.current else "", row.warning)))
 
 

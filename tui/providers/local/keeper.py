@@ -1,4 +1,4 @@
-"""Keeps the server of one model: starts it, says how far it is, and ends it when nobody needs it any longer.
+"""Keeps the server of one model: starts it, says how far it is, and ends it when no window needs it.
 
 A process of its own (``python -m tui.providers.local.keeper``), because windows share the server and any of them may
 end first. It holds the lock ``alive`` of the folder, which the window that started it has passed on.

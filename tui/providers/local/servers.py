@@ -24,7 +24,7 @@ from tui.providers.local.server_folder import Holder, ServerFolder, ServerState,
 
 LOOK_S = 0.05
 TELL_S = 1.0
-"""How often progress is told at least, so that nobody thinks the server is silent."""
+"""Longest time between two reports of progress, so that the server does not seem silent."""
 FORMAT = 1
 """Counts changes of what the keeper writes: windows of different versions do not share servers."""
 MOST_STARTS = 3

@@ -80,7 +80,7 @@ class KeptOutput:
             self.discard()
 
     def discard(self) -> None:
-        """Delete the file, because nobody was told of it."""
+        """Delete the file, because no message has named it."""
         self.close()
         self._given_up = True
         if self.path is not None:

@@ -33,7 +33,7 @@ TOO_MANY_FILES = (
     " unchanged to ask the user."
 )
 LONGEST_NOTE = 24
-"""Columns of a last line that stands for the whole output beside the call."""
+"""Columns of a last line that is shown instead of the whole output beside the call."""
 MAX_LISTED = 20
 """Renamed files listed in a result."""
 

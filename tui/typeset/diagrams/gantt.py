@@ -157,7 +157,7 @@ class _Reader:
 def _drawing(chart: _Chart, columns: int, measure: Measure) -> Drawing:
     canvas = Canvas(measure)
     first, last = min(task.begin for task in chart.tasks), max(task.end for task in chart.tasks)
-    # A plan within two days is told in hours.
+    # A plan within two days is drawn in hours.
     shape = "%H:%M" if last - first <= 2 * DAY else "%b %d" if first.year == last.year else "%Y-%m-%d"
     names = max(measure(task.name) for task in chart.tasks) + 2
     dates = max(len(_dates(task, shape)) for task in chart.tasks)

@@ -99,7 +99,7 @@ class Level:
         self._ranks: dict[int, list[int]] = {}
         self._hops: list[Hop] = []
         self.columns = 0
-        """Where a row of boxes without edges goes on in the next one."""
+        """Where a row of boxes without edges continues in the next one."""
 
     def picture(self, title: str | None) -> Picture:
         """The level; with a title, in a frame."""
@@ -189,7 +189,7 @@ class Level:
         marks = (edge.edge.head, edge.edge.tail) if edge.is_back else (edge.edge.tail, edge.edge.head)
         stops: dict[int, Item] = {label[1]: label[0]} if label is not None else {}
         offsets = (self._offset(edge.upper, edge.number), self._offset(edge.lower, edge.number))
-        # An edge that goes on inside of a group has its mark there.
+        # An edge that continues inside a group has its mark there.
         ends = tuple(mark if offset is None else Mark.NONE for mark, offset in zip(marks, offsets, strict=True))
         self._chain((upper, lower), offsets, span, stops, (edge.edge.style, ends[0], ends[1]), edge.number)
 

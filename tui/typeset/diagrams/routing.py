@@ -33,7 +33,7 @@ class Pin:
     offset: int | None = None
     at: int = 0
     joined: Net | None = None
-    """The net that goes on here."""
+    """The net that continues here."""
 
 
 @dataclass(slots=True, eq=False)
@@ -230,7 +230,7 @@ def _in_order(spans: dict[Net, _Span], taken: set[int]) -> list[Net]:
 
 
 def _bent_twice(net: Net, taken: set[int]) -> Net:
-    """Let a net end on a free place; returns a net that goes on from there on a lower track."""
+    """Let a net end on a free place; returns a net that continues from there on a lower track."""
     middle = (net.low + net.high) // 2
     away = next(away for away in range(1, 100_000) if middle + away not in taken or middle - away not in taken)
     place = middle + away if middle + away not in taken else middle - away

@@ -64,7 +64,7 @@ def direction_of(text: str) -> Direction | None:
 
 
 def _lines(source: str) -> Iterator[Statement]:
-    """The lines; a text in quotes that begins with a backtick goes on to the line that ends it."""
+    """The lines; a text in quotes that begins with a backtick continues to the line that ends it."""
     begun: list[str] = []
     first = 0
     for number, line in enumerate(source.split("\n"), 1):

@@ -28,7 +28,7 @@ def chemistry(text: str) -> str:
     found: list[str] = []
     at = 0
     follows = False
-    """Whether a number counts what stands before it."""
+    """Whether a number counts the item before it."""
     while at < len(text):
         part = PART.match(text, at)
         if part is None:

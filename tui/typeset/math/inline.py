@@ -148,7 +148,7 @@ def _parenthesised(text: str, *, is_clear: bool) -> str:
 
 
 def _is_product(node: Node) -> bool:
-    """Whether the node can stand before a slash without brackets."""
+    """Whether the node needs no brackets before a slash."""
     if not isinstance(node, Row):
         return not isinstance(node, Fraction | Grid) and not (isinstance(node, Words) and " " in node.text)
     kinds = classes(node.items)
@@ -162,7 +162,7 @@ def _is_product(node: Node) -> bool:
 
 
 def _is_single(node: Node) -> bool:
-    """Whether the node can stand behind a slash without brackets."""
+    """Whether the node needs no brackets after a slash."""
     if not isinstance(node, Row):
         return _is_product(node)
     items = [item for item in node.items if not isinstance(item, Space)]

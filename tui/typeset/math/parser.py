@@ -17,7 +17,7 @@ LONGEST = 4_000
 MOST_ATOMS = 1_200
 """Symbols and commands of the largest formula that is set, so that none takes longer than a frame."""
 DEEPEST = 40
-"""Groups within each other; more are nobody's formula."""
+"""Nested groups; no real formula has more."""
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 PRIMES = {1: "′", 2: "″", 3: "‴"}
@@ -74,7 +74,7 @@ MOST_BARS = 8
 
 
 def paired(items: list[Node]) -> list[Node]:
-    """The items with what stands between brackets or bars as one node."""
+    """The items, with everything between brackets or bars as one node."""
     found: list[Node] = []
     opened: list[int] = []
     for item in items:
@@ -312,7 +312,7 @@ class Parser:
         return found if found is not None else Symbol(in_font(self.font, token))
 
     def _braced(self) -> Node:
-        """A group; what stands alone in braces is set without the blanks of its class."""
+        """A group; a symbol alone in braces is set without the blanks of its class."""
         found = self.group("}")
         if isinstance(found, Symbol) and found.kind in ("bin", "rel", "punct"):
             return found._replace(kind="ord")

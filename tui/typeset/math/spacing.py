@@ -39,7 +39,7 @@ class Style(Enum):
 
     DISPLAY = "display"
     TEXT = "text"
-    """Limits stand beside their operator."""
+    """Limits are set beside their operator."""
     SCRIPT = "script"
     """No blanks around operators."""
 

@@ -107,7 +107,7 @@ def _symbols() -> dict[str, Symbol]:
 
 
 SYMBOLS = _symbols()
-"""Commands that stand for one symbol or function name."""
+"""Commands for one symbol or function name."""
 
 CHARACTERS: dict[str, Symbol] = {
     **{symbol.text: symbol for symbol in SYMBOLS.values() if len(symbol.text) == 1 and not symbol.text.isascii()},

@@ -260,7 +260,7 @@ class Approval(Sheet[None]):
         self._since = max(self._since, self._now())
 
     def _leave_open(self, command: str) -> None:
-        """Close the sheet without an answer, which the call goes on waiting for, and run a command."""
+        """Close the sheet without an answer, for which the call still waits, and run a command."""
         self.over = True
         self.dismiss(None)
         ponder = self.ponder

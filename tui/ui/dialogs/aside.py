@@ -1,4 +1,4 @@
-"""A side question and its answer over the conversation, which goes on behind it."""
+"""A side question and its answer over the conversation, which continues behind it."""
 
 from __future__ import annotations
 

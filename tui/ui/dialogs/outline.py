@@ -26,7 +26,7 @@ from tui.ui.transcript.transcript import Transcript
 MOST_TEXT = 4_000_000
 """Characters of answers, counted from the last one, whose headings are listed; of others only the prompts are."""
 DEEPEST = 4
-"""Levels of headings that are told apart by indent."""
+"""Levels of headings that are distinguished by indent."""
 TIME = 9
 """Columns of a duration."""
 

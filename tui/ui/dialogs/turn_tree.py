@@ -46,7 +46,7 @@ class TreeRow:
 
 
 class TurnTree:
-    """Turns by their structure. The active path is the straight lane at the left; other branches stand beside it."""
+    """Turns by their structure. The active path is the straight lane at the left; other branches are beside it."""
 
     def __init__(self, turns: Sequence[TurnInfo], path: Sequence[str]) -> None:
         self.turns = turns

@@ -27,7 +27,7 @@ LONGEST_BUDGET = 12
 WHOLE_COST = 42
 """Columns that the whole sentence on the prompt cache takes."""
 WIDE = 56
-"""Columns from which the cost of a turn stands beside the native value; below it has a row of its own."""
+"""Columns from which the cost of a turn is beside the native value; below it has a row of its own."""
 LOW_ROWS = 3
 """The height on a low screen, where a hint goes before the cost of a turn."""
 ROWS_WITHOUT_COST = 2

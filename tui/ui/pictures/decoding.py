@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
-"""The only decoders that see the data: what Pillow can read besides these is read by nobody here."""
+"""The only decoders that see the data: Pillow's others are not used."""
 MOST_PIXELS = 50_000_000
 MOST_BASE64 = 64_000_000
 """Characters of base64."""

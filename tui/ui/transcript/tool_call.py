@@ -74,7 +74,7 @@ class ToolCall(Renderable):
         self.state = ToolState.WRITING
         self.seconds: float | None = None
         self.note = ""
-        """What came of it in two or three words; how far it is, while it runs."""
+        """The outcome in two or three words; the progress while it runs."""
         self.has_diff = False
         """The note counts lines that the call added and removed."""
         self.run_by = ""

@@ -44,7 +44,7 @@ class Step:
     after_calls: bool = False
     """Earlier answers of the turn called tools."""
     is_continued: bool = False
-    """The next section goes on with the run."""
+    """The next section continues the run."""
     bill: tuple[Message, ...] = ()
     """All answers of the turn, if this is the last one."""
 
