@@ -157,7 +157,8 @@ class Palette(FilterSheet[str]):
         rows: list[Row] = []
         for title, commands in groups.items():
             if commands:
-                rows.append(Row("", Content.styled(title, "$muted-text")))
+                rows.extend([Row("", Content(""))] if rows else [])
+                rows.append(Row("", Content.styled(title, "bold $primary")))
                 rows.extend(self._row(command, width) for command in commands)
         return rows
 
@@ -180,8 +181,8 @@ class Palette(FilterSheet[str]):
         keys = self.ponder.keymap.get(command.id, ())
         key = key_words(keys[0]) if keys else ""
         slash = f"/{command.slash}" if command.slash else ""
-        room = width - KEY - 3
-        line = Content.styled(f"  {one_line(command.title, room).ljust(room)} ", "$foreground")
+        room = width - KEY - 1
+        line = Content.styled(f"{one_line(command.title, room).ljust(room)} ", "$foreground")
         return Row(
             command.id, line + Content.styled((key or slash).rjust(KEY), "bold $foreground" if key else "$muted-text")
         )
