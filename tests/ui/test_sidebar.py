@@ -17,6 +17,7 @@ from tui.domain.thinking import ThinkingLevel
 from tui.domain.usage import Certainty, MeterReading, Part
 from tui.ui.panels.meter_bar import bar
 from tui.ui.panels.meter_lines import bill_lines, meter_lines
+from tui.ui.panels.model_picker import whole_parts
 from tui.ui.panels.row_list import RowList
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
@@ -306,6 +307,19 @@ def test_without_box_drawing_the_bar_is_plain_characters() -> None:
 def test_the_bar_is_never_wider_than_its_place(effective: int, width: int) -> None:
     line = meter_lines(replace(READING, effective=effective), width).plain.splitlines()[0]
     assert len(line) <= max(width, 4 + len(" 250 %"))
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (40, "1M · $4/$20 · effort, always on"),
+        (30, "1M · $4/$20 · effort"),
+        (15, "1M · $4/$20"),
+        (4, "1M"),
+    ],
+)
+def test_facts_that_do_not_fit_are_left_out_whole(width: int, shown: str) -> None:
+    assert whole_parts("1M · $4/$20 · effort, always on", width) == shown
 
 
 def test_an_unknown_window_is_said() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message as ColumnMessage
 from textual.widgets import Static
 
 from tui.domain.errors import PonderError
@@ -164,6 +165,9 @@ class TurnColumn(Column):
 class LiveColumn(Column):
     """Follows one turn. While it is blind, a letter stands for the model."""
 
+    class Ended(ColumnMessage):
+        """The turn has ended, so what it took can be compared."""
+
     def __init__(
         self, source: SideTurn | ReplayedTurn, services: UiServices, letter: str = "", *, is_blind: bool = False
     ) -> None:
@@ -242,6 +246,7 @@ class LiveColumn(Column):
         self._conversation.load(replace(view, turns=turns, open_turn=bare, spec=spec, plan=plan, notices=notices))
         if view.turns:
             self.turn, self.failure = view.turns[-1], failure_of(view.turns[-1])
+            self.post_message(self.Ended())
         self.show_head()
 
     def _take(self, stamped: Stamped) -> None:
@@ -253,6 +258,7 @@ class LiveColumn(Column):
             self._conversation.take(replace(stamped, event=shown))
         if isinstance(stamped.event, TurnFinished | TurnFailed):
             self.turn, self.failure = stamped.event.turn, failure_of(stamped.event.turn)
+            self.post_message(self.Ended())
 
     def _drawn(self, batch: Sequence[AppEvent]) -> None:
         self.transcript.settle()

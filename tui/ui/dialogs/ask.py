@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
@@ -17,7 +17,7 @@ from tui.domain.errors import PonderError
 from tui.domain.format_numbers import count
 from tui.domain.messages import Role, Turn
 from tui.domain.printable import one_line
-from tui.ui.dialogs.answer_column import AnswerColumn, Column, TurnColumn
+from tui.ui.dialogs.answer_column import AnswerColumn, Column, LiveColumn, TurnColumn
 from tui.ui.dialogs.aside import CLOCKS_S
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.dialogs.turn_facts import differing, fact_widths
@@ -156,6 +156,11 @@ class Columns(Sheet[str], Generic[C]):
         if marks != self._marks:
             self._marks = marks
             self._show_tabs(self._visible())
+
+    @on(LiveColumn.Ended)
+    def _ended(self) -> None:
+        """Compare with what the answer took."""
+        self._show_tabs(self._visible())
 
     def action_step(self, by: int) -> None:
         """Focus the next or previous answer."""

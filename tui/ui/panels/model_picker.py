@@ -136,6 +136,13 @@ def price_text(price: tuple[float | None, float | None]) -> str:
     return "/".join("?" if part is None else f"${part:g}" for part in price)
 
 
+def whole_parts(facts: str, width: int) -> str:
+    """As many of the facts, from the first, as fit whole; ``effort, always on`` is two."""
+    while len(facts) > width and (cut := max(facts.rfind(" · "), facts.rfind(", "))) > 0:
+        facts = facts[:cut]
+    return one_line(facts, width)
+
+
 def facts_of(model: ModelInfo) -> tuple[str, str]:
     """Facts about a model in two short lines; the second is the reason if the model is unavailable."""
     window = tokens(model.window) if model.window else "window unknown"
@@ -306,7 +313,9 @@ class ModelPicker(Vertical):
             self._page.update(page_of(model, self._service, self._page.size.width or LONGEST_FACT))
             return
         width = max(12, self._facts.size.width or self.size.width - 2)
-        facts, trouble = (one_line(line, width) for line in facts_of(model))
+        facts, trouble = facts_of(model)
+        # What does not fit is left out from the end: the sheet with all models has every fact.
+        facts, trouble = whole_parts(facts, width), one_line(trouble, width)
         style = "$error" if not model.available else "$warning"
         if not trouble and not same_model(model.spec, self._spec):
             trouble, style = (
