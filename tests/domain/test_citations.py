@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tui.domain.blocks import Block, OpaqueBlock, ProviderState, TextBlock, ThinkingBlock
 from tui.domain.citations import (
+    FARTHEST,
     SourceNumbers,
     marked_text,
     searches_of,
@@ -196,3 +197,16 @@ def test_no_more_sources_are_kept_than_anybody_could_read() -> None:
     many = [Citation(source=Source(url=f"https://a.test/{number}"), end=WHOLE) for number in range(2 * MOST_SOURCES)]
 
     assert len(placed("x", many)) == MOST_SOURCES
+
+
+@pytest.mark.parametrize(("text", "end"), [("a" + " " * 900 + "b", 901), ("a" + "*" * 900 + "b", 1)])
+def test_a_marker_is_looked_for_near_its_words(text: str, end: int) -> None:
+    """A server may name a thousand places behind a million blanks."""
+    told = marked_text(text, [Citation(source=A, start=0, end=end)], SourceNumbers())
+    assert abs(told.index("[1]") - end) <= FARTHEST + 1
+
+
+def test_citations_in_and_between_code_blocks_are_told_apart() -> None:
+    text = "a\n```\nb\n```\nc\n```\nd\n```\ne"
+    cited = [Citation(source=A, start=text.index(word), end=text.index(word) + 1) for word in "abcde"]
+    assert marked_text(text, cited, SourceNumbers()) == "a [1]\n```\nb\n```\nc [1]\n```\nd\n```\ne [1]"

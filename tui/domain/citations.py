@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 
@@ -15,6 +16,8 @@ LONGEST_TITLE = 200
 LONGEST_ADDRESS = 400
 MOST_IN_A_ROW = 4
 """Consecutive numbers of one place that are written out."""
+FARTHEST = 100
+"""Characters between a cited part and its marker. A server may put each citation behind a million blanks."""
 
 
 class SourceNumbers:
@@ -50,8 +53,8 @@ _WRITTEN_MARKER = lazy_regex(r"\s*\[\[\d{1,4}\]\]\([^()\s]*\)")
 class _Marks:
     """Changes of a text: what is put where, and what is taken out."""
 
-    at: dict[int, list[int]] = field(default_factory=dict)
-    """Position → numbers to put there."""
+    at: dict[int, dict[int, None]] = field(default_factory=dict)
+    """Position → numbers to put there, in order."""
     gone: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -68,20 +71,19 @@ def marked_text(text: str, citations: Sequence[Citation], numbers: SourceNumbers
             position = citation.start
         else:
             position = _behind(text, min(citation.end, len(text)))
-        if any(start < position < end for start, end in fences):
+        if _is_within(position, fences):
             continue
-        there = marks.at.setdefault(position, [])
-        if number not in there:
-            there.append(number)
+        marks.at.setdefault(position, {})[number] = None
     return _with_marks(text, marks)
 
 
 def _behind(text: str, end: int) -> int:
     """Return where the marker of words that end there goes: before white space and the edge of a table's cell."""
-    while end < len(text) and text[end] in _CLOSERS and not text[end - 1 : end].isspace():
+    farthest = min(end + FARTHEST, len(text))
+    while end < farthest and text[end] in _CLOSERS and not text[end - 1 : end].isspace():
         end += 1
-    at = end
-    while at and (text[at - 1].isspace() or text[at - 1] == "|"):
+    at, nearest = end, max(end - FARTHEST, 0)
+    while at > nearest and (text[at - 1].isspace() or text[at - 1] == "|"):
         at -= 1
     return at or end
 
@@ -99,6 +101,12 @@ def _fenced(text: str) -> list[tuple[int, int]]:
     return spans if opened is None else [*spans, (opened[0], len(text) + 1)]
 
 
+def _is_within(position: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether the position is inside one of the spans, which are in order."""
+    before = bisect_left(spans, (position, 0)) - 1
+    return before >= 0 and spans[before][0] < position < spans[before][1]
+
+
 def _with_marks(text: str, marks: _Marks) -> str:
     if not marks.at:
         return text
@@ -110,7 +118,7 @@ def _with_marks(text: str, marks: _Marks) -> str:
             continue
         pieces.append(text[at:position])
         at = gone.get(position, position)
-        mark = marker(marks.at.get(position, ()))
+        mark = marker([*marks.at.get(position, ())])
         # What follows must not make a link of the marker, and a word must not run into it.
         before = " " if position and not text[position - 1].isspace() else ""
         after = " " if text[at : at + 1] in ("(", "[", ":") else ""
