@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tui.settings.config_file import read_config
+from tui.settings.user_files import parse_user_toml
 
 GOOD = "\n[context]\nkeepTurns = 5\n"
 """Beside a mistake that is not one of syntax this still holds."""
@@ -90,3 +91,17 @@ def test_a_wrong_key_or_value_is_told_with_its_place_and_the_rest_holds(
     assert word in problem.message
     assert not nearest or problem.nearest[0] == nearest
     assert not good or read.values["context.keepTurns"] == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" + ".a" * 5_000 + " = 1", "[a" + " . 'b c'" * 5_000 + "]", '"a"' + '."\\"."' * 5_000 + " = 1"],
+)
+def test_a_key_of_thousands_of_names_is_refused_before_it_takes_memory(text: str) -> None:
+    with pytest.raises(ValueError, match="it is nested too deeply"):
+        parse_user_toml(text)
+
+
+def test_words_with_many_full_stops_are_no_deep_key() -> None:
+    text = "Use a.b.c, then d.e.f; or 1.2.3 ... and so on. " * 100
+    assert parse_user_toml(f'[a.b.c.d]\nprompt = "{text}"\n') == {"a": {"b": {"c": {"d": {"prompt": text}}}}}

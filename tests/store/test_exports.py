@@ -298,6 +298,18 @@ async def test_an_export_of_chatgpt_is_read_along_its_last_path(stage: Stage, tm
         assert (loaded.title, len(loaded.turns), said) == ("Greeting", 1, [["Hello"], ["hm"], ["Hi!"]])
 
 
+async def test_a_forged_export_whose_messages_go_in_a_circle_ends(stage: Stage, tmp_path: Path) -> None:
+    def node(parent: str, text: str) -> dict[str, object]:
+        content = {"content_type": "text", "parts": [text]}
+        return {"parent": parent, "message": {"author": {"role": "user"}, "content": content}}
+
+    path = tmp_path / "conversations.json"
+    mapping = {"a": node("b", "one"), "b": node("a", "two")}
+    path.write_text(json.dumps([{"title": "Circle", "mapping": mapping, "current_node": "b"}]))
+    loaded = await stage.conversations.load(await stage.library.import_file(path))
+    assert [m.blocks[0].text for turn in loaded.turns for m in turn.messages] == ["one", "two"]  # type: ignore[union-attr]
+
+
 async def test_conversations_without_a_message_are_passed_over(stage: Stage, tmp_path: Path) -> None:
     empty = [{"title": "a", "mapping": {}}, {"title": "b", "mapping": {"x": {}}, "current_node": "y"}]
     said = {"name": "c", "chat_messages": [{"sender": "human", "text": "Hello", "created_at": "9999-12-31T23:59:59"}]}

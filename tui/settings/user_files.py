@@ -16,6 +16,8 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
+from tui.domain.lazy_regex import lazy_regex
+
 NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 MEGABYTE = 1_000_000
 LONGEST_LOG = 1_000_000
@@ -73,14 +75,22 @@ def read_user_text(path: Path, limit: int = MEGABYTE) -> str | None:
         raise UnusableFile(path, f"it is not UTF-8 text (byte {error.start})") from None
 
 
+DEEPEST_KEY = 50
+_KEY = r"""(?:(?<![\w-])[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_DEEP_KEY = lazy_regex(rf"{_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEEPEST_KEY}}}")
+"""``a.a.a…``: tomllib takes memory by the square of the number of names, gigabytes for a theme of 64 kB."""
+
+
 def parse_user_toml(text: str) -> dict[str, object]:
     """Parse a TOML document. Every error is a TOMLDecodeError, which is a ValueError."""
     if not text:
         return {}
     import tomllib  # not loaded by a start without settings
 
+    if text.count(".") >= DEEPEST_KEY and _DEEP_KEY.search(text):
+        raise tomllib.TOMLDecodeError("it is nested too deeply")
     try:
-        document = tomllib.loads(text)
+        return {key: _printable_numbers(value) for key, value in tomllib.loads(text).items()}
     except tomllib.TOMLDecodeError:
         raise
     except RecursionError:
@@ -89,7 +99,6 @@ def parse_user_toml(text: str) -> dict[str, object]:
         start = m.start() if (m := re.search(r"\d[\d_]{4299}", text)) else 0
         line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
         raise tomllib.TOMLDecodeError(f"A number has too many digits (at line {line}, column {column})") from None
-    return {key: _printable_numbers(value) for key, value in document.items()}
 
 
 def _printable_numbers(value: object) -> object:

@@ -307,10 +307,6 @@ def _add_turn(
     return number
 
 
-LONGEST = 1_000_000
-"""Messages per conversation; stops the walk when a forged file contains a cycle."""
-
-
 def foreign_conversations(found: object) -> tuple[ArchivedSession, ...]:
     """The conversations of an export that have messages, oldest first. Raises Unreadable if it is not one."""
     items = objects({"": found if isinstance(found, list) else [found]}, "")
@@ -347,12 +343,12 @@ def _archived(title: str, messages: Iterator[ArchivedMessage], created: object) 
 def _chatgpt(found: Json) -> Iterator[ArchivedMessage]:
     mapping = found["mapping"]
     assert isinstance(mapping, dict)
-    path: list[Json] = []
+    path: dict[str, Json] = {}
     name = found.get("current_node", next(reversed(mapping), None))
-    while isinstance(name, str) and isinstance(node := mapping.get(name), dict) and len(path) < LONGEST:
-        path.append(node)
+    while isinstance(name, str) and isinstance(node := mapping.get(name), dict) and name not in path:
+        path[name] = node
         name = node.get("parent")
-    for number, node in enumerate(reversed(path)):
+    for number, node in enumerate(reversed(path.values())):
         message = node.get("message")
         if not isinstance(message, dict):
             continue
