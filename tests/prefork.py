@@ -195,7 +195,11 @@ def load() -> None:
     os.environ["TEXTUAL_FPS"] = importlib.import_module("tui.bootstrap.screen").PAINTS_A_SECOND
     for found in pkgutil.walk_packages(package.__path__, "tui."):
         if not found.name.endswith("__main__"):
-            importlib.import_module(found.name)
+            try:
+                importlib.import_module(found.name)
+            except ModuleNotFoundError as missing:  # the package of an extra that is not installed
+                if (missing.name or "tui").startswith("tui"):
+                    raise
     for name in USED_BY_THE_SCREEN:
         importlib.import_module(name)
     del os.environ["TEXTUAL_FPS"]
