@@ -28,8 +28,8 @@ from typing import overload
 from bench.words import WORDS
 from tests.faultserver.player import Seen, Step
 from tests.faultserver.server import FaultServer
+from tui.app.current_session import CurrentSession, first_spec
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import OpenSession, first_spec
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.sqlite_sessions import SqliteSessions
@@ -153,7 +153,7 @@ class Soak:
     """The program, talking."""
 
     services: AppServices
-    current: OpenSession
+    current: CurrentSession
     home: Path
     told: Counter[str] = field(default_factory=Counter)
     ended: Counter[str] = field(default_factory=Counter)
@@ -212,7 +212,7 @@ async def soak(home: Path, url: str, chosen: argparse.Namespace) -> dict[str, ob
     program.planner.catalog = program.catalog.with_base_url("anthropic", url)
     storage = SqliteSessions(program.paths.database, time.time, program.keys.redactor.clean_content)
     program.engine.start()
-    current = OpenSession(program, storage, interactive=True)
+    current = CurrentSession(program, storage, interactive=True)
     current.start(first_spec(program, availability.ready()))
     talking = Soak(AppServices(current, availability, storage), current, home)
     began = time.monotonic()

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tests.patience import PATIENCE_S
+from tui.app.current_session import DEMO, CurrentSession, first_spec, named_model
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
 from tui.app.private_sessions import StorageWithPrivate
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
@@ -35,7 +35,7 @@ class House:
     """The services, and what stands behind it."""
 
     program: Program
-    current: OpenSession
+    current: CurrentSession
     availability: ProviderAvailability
     services: AppServices
 
@@ -95,7 +95,7 @@ async def house(
     storage: Storage = StorageWithPrivate(open_storage(program) if stored_in == "file" else InMemorySessions())
     program.engine.start()
     try:
-        current = OpenSession(program, storage, interactive=True)
+        current = CurrentSession(program, storage, interactive=True)
         left = StoredSession(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
         left = await storage.load(reopen) if reopen else left
         spec = first_spec(program, availability.ready())

@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.stage import house
 from tests.faultserver.server import FaultServer
-from tui.app.open_session import DEMO
+from tui.app.current_session import DEMO
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import TurnFailed
 

@@ -10,7 +10,7 @@ import pytest
 from tests.app.screen_stage import screen
 from tests.app.stage import House, config, house
 from tests.ui.stage import until
-from tui.app.open_session import DEMO
+from tui.app.current_session import DEMO
 from tui.domain.errors import UsageError
 from tui.domain.events import AppEvent, ModelChanged, SettingsChanged
 from tui.engine.session import Channel

@@ -94,7 +94,7 @@ def test_a_signal_while_the_program_starts(tmp_path: Path, more: float) -> None:
         "orjson",
         "uuid",  # looked for by orjson's native code, which does not survive an exception
         "ConversationState",  # Python 3.11 makes a RuntimeError of any exception here
-        "tui.app.open_session",
+        "tui.app.current_session",
         "tui.ui.app",
         "TextAreaTheme",
     ],

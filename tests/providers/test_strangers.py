@@ -27,8 +27,8 @@ from tests.providers.strangers import (
     Vllm,
     serving,
 )
+from tui.app.current_session import CurrentSession, first_spec
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import OpenSession, first_spec
 from tui.app.session_storage import InMemorySessions
 from tui.bootstrap.program import build_program
 from tui.cli.main import main
@@ -64,7 +64,7 @@ def heard(home: Path, model: str, prompts: tuple[str, ...]) -> list[AppEvent]:
     assert program.problems == []
     program.session_toolbox = Folder()
     program.engine.start()
-    current = OpenSession(program, InMemorySessions(), interactive=True)
+    current = CurrentSession(program, InMemorySessions(), interactive=True)
     current.start(first_spec(program, []))
 
     async def talk() -> list[AppEvent]:

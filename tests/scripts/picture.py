@@ -19,8 +19,8 @@ from typing import NamedTuple
 from rich.style import Style
 
 from tests.ui.stage import screen_strips, until
+from tui.app.current_session import CurrentSession
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import OpenSession
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.session_storage import open_storage
@@ -74,7 +74,7 @@ async def recorded(theme: str) -> tuple[list[Frame], str, str]:
         program = build_program({"PONDER_HOME": home, "COLORTERM": "truecolor"}, LaunchOptions(folder=folder))
         program.engine.start()
         storage = open_storage(program)
-        current = OpenSession(program, storage, interactive=True)
+        current = CurrentSession(program, storage, interactive=True)
         current.start(ModelSpec(provider="demo", model="demo", asked=ThinkingLevel.MED))
         services = AppServices(current, ProviderAvailability(program), storage)
         app = PonderApp(

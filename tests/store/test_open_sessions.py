@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.app.stage import FAST, heard_until
+from tui.app.current_session import CurrentSession, first_spec
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import OpenSession, first_spec
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.sqlite_sessions import SqliteSessions
@@ -68,7 +68,7 @@ async def at_home(folder: Path, session: str | None = None, **options: Any) -> A
     storage = SqliteSessions(program.paths.database, time.time, str)
     program.engine.start()
     try:
-        current = OpenSession(program, storage, interactive=True)
+        current = CurrentSession(program, storage, interactive=True)
         stored = await storage.load(session) if session is not None else None
         current.start(first_spec(program, availability.ready()), stored)
         yield Home(AppServices(current, availability, storage))

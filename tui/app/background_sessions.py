@@ -32,7 +32,7 @@ UNSAVED_LOOK_S = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
-class OpenedSession:
+class BackgroundSession:
     """A session that runs, and what it had when the user left it."""
 
     id: str
@@ -78,13 +78,13 @@ class BackgroundSessions:
         self._storage = storage
         self._endings: dict[str, Future[None]] = {}
         """What closes each session when its work is done."""
-        self._opened: dict[str, OpenedSession] = {}
+        self._opened: dict[str, BackgroundSession] = {}
         self._unread: dict[str, OpenSessionInfo] = {}
         self._lock = threading.Lock()
         self.listener: Callable[[BackgroundEvent], None] | None = None
         """Called on any thread."""
 
-    def add(self, opened: OpenedSession) -> bool:
+    def add(self, opened: BackgroundSession) -> bool:
         """Take in a session that the user leaves; whether something must watch for the end of its work."""
         with self._lock:
             self._opened[opened.id] = opened
@@ -92,7 +92,7 @@ class BackgroundSessions:
             was_watched, opened.watched = opened.watched, True
         return not was_watched
 
-    def take(self, session: str) -> OpenedSession | None:
+    def take(self, session: str) -> BackgroundSession | None:
         """Remove and return a session that the user comes back to; None if it is not here."""
         with self._lock:
             opened = self._opened.pop(session, None)
@@ -100,7 +100,7 @@ class BackgroundSessions:
                 opened.session.watch(None)
         return opened
 
-    def claim(self, opened: OpenedSession) -> bool:
+    def claim(self, opened: BackgroundSession) -> bool:
         """Remove a session in order to close it; False if the user came back to it meanwhile."""
         with self._lock:
             is_here = self._opened.get(opened.id) is opened
@@ -109,7 +109,7 @@ class BackgroundSessions:
                 opened.session.watch(None)
         return is_here
 
-    def is_still_here(self, opened: OpenedSession) -> bool:
+    def is_still_here(self, opened: BackgroundSession) -> bool:
         """If the session is not, mark it as no longer watched."""
         with self._lock:
             is_here = self._opened.get(opened.id) is opened
@@ -117,17 +117,17 @@ class BackgroundSessions:
                 opened.watched = False
         return is_here
 
-    def get(self, session: str) -> OpenedSession | None:
+    def get(self, session: str) -> BackgroundSession | None:
         return self._opened.get(session)
 
-    def all(self) -> Sequence[OpenedSession]:
+    def all(self) -> Sequence[BackgroundSession]:
         return tuple(self._opened.values())
 
     def mark_seen(self, session: str) -> None:
         """The user has opened or deleted the session."""
         self._unread.pop(session, None)
 
-    def changed(self, opened: OpenedSession) -> None:
+    def changed(self, opened: BackgroundSession) -> None:
         """Tell the listener that a session came or went."""
         self._notify(BackgroundEvent(session=self._info(opened, opened.session.glance())))
 
@@ -143,7 +143,7 @@ class BackgroundSessions:
 
     # Closing
 
-    async def set_aside(self, left: OpenedSession | None) -> None:
+    async def set_aside(self, left: BackgroundSession | None) -> None:
         """Let a session that the user leaves go on, or close it if it has nothing to do."""
         if left is None or left.life is None:
             return
@@ -157,10 +157,10 @@ class BackgroundSessions:
             ending.add_done_callback(_log_failure)
         self.changed(left)
 
-    async def _close_if_idle(self, opened: OpenedSession) -> bool:
+    async def _close_if_idle(self, opened: BackgroundSession) -> bool:
         return await opened.session.close_if_idle(lambda: self.claim(opened))
 
-    async def _close_when_idle(self, opened: OpenedSession) -> None:
+    async def _close_when_idle(self, opened: BackgroundSession) -> None:
         """Close a session when its work is done, which frees its lease and its memory. On the engine's thread."""
         while True:
             await opened.session.idle()
@@ -172,7 +172,7 @@ class BackgroundSessions:
         await self.closed(opened)
         self.changed(opened)
 
-    async def closed(self, opened: OpenedSession) -> None:
+    async def closed(self, opened: BackgroundSession) -> None:
         """Wait until a session that closes has stored everything, and give back what it held."""
         if opened.life is not None:
             try:
@@ -204,7 +204,7 @@ class BackgroundSessions:
         for session in self._endings.keys() - {opened.id for opened in left}:
             await self.wait_until_closed(session)
 
-    def _on_event(self, opened: OpenedSession, event: AppEvent, view: SessionView) -> None:
+    def _on_event(self, opened: BackgroundSession, event: AppEvent, view: SessionView) -> None:
         if self._opened.get(opened.id) is not opened:
             return  # the user has just come back to it
         if isinstance(event, TurnFinished | TurnFailed):
@@ -219,7 +219,7 @@ class BackgroundSessions:
         if self.listener is not None:
             self.listener(news)
 
-    def _info(self, opened: OpenedSession, view: SessionView, activity: Activity | None = None) -> OpenSessionInfo:
+    def _info(self, opened: BackgroundSession, view: SessionView, activity: Activity | None = None) -> OpenSessionInfo:
         return OpenSessionInfo(
             id=opened.id,
             title=title_of(view),

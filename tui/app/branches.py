@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui.app.open_session import OpenSession
+from tui.app.current_session import CurrentSession
 from tui.app.session_storage import StoredSession
 from tui.domain.errors import UsageError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Branches:
     """Lists and opens the branches of the open session."""
 
-    def __init__(self, current: OpenSession) -> None:
+    def __init__(self, current: CurrentSession) -> None:
         self._current = current
 
     async def tree(self) -> Sequence[TurnInfo]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui.app.branches import Branches
-from tui.app.open_session import OpenSession
+from tui.app.current_session import CurrentSession
 from tui.app.recording_backend import on_the_wire
 from tui.bus import Subscription
 from tui.catalog.model_spec import parse_change, split_asked
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class ChatService:
     """Sends prompts, stops and repeats turns, previews the next request, and opens sessions."""
 
-    def __init__(self, current: OpenSession, cache: CacheService) -> None:
+    def __init__(self, current: CurrentSession, cache: CacheService) -> None:
         self._current = current
         self._cache = cache
 
@@ -235,7 +235,7 @@ class ChatService:
         return parse_change(name, self._current.spec, self._current.program.catalog)
 
 
-def is_title_wanted(current: OpenSession) -> bool:
+def is_title_wanted(current: CurrentSession) -> bool:
     """Whether a model should write the title. Not with a spending limit: the user would be asked about a title."""
     settings, view = current.layers.settings(), current.session.glance()
     limits = (settings.budget.turn, settings.budget.session, settings.budget.day)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui.app.attachments import refuse_documents
-from tui.app.open_session import OpenSession
+from tui.app.current_session import CurrentSession
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count
@@ -31,7 +31,7 @@ MOST_ROWS = 60
 class McpService:
     """Prompts and resources of the configured MCP servers."""
 
-    def __init__(self, current: OpenSession) -> None:
+    def __init__(self, current: CurrentSession) -> None:
         self._current = current
 
     @property

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tui.app.open_session import OpenSession, add_notice, with_level_chosen, with_model_chosen
+from tui.app.current_session import CurrentSession, add_notice, with_level_chosen, with_model_chosen
 from tui.app.prompt_cache import CacheService, with_cost
 from tui.app.provider_availability import ProviderAvailability
 from tui.catalog.catalog import Catalog
@@ -185,7 +185,7 @@ def _level_row(asked: Asked, made: ThinkingPlan) -> LevelInfo:
 class ModelService:
     """Selects and lists models and thinking levels."""
 
-    def __init__(self, current: OpenSession, availability: ProviderAvailability, cache: CacheService) -> None:
+    def __init__(self, current: CurrentSession, availability: ProviderAvailability, cache: CacheService) -> None:
         self._current = current
         self._availability = availability
         self._cache = cache

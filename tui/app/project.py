@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING
 
-from tui.app.open_session import OpenSession
+from tui.app.current_session import CurrentSession
 from tui.app.prompt_cache import CacheService, with_cost
 from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ProjectService:
     """Trusts the working folder, and fills in prompt templates."""
 
-    def __init__(self, current: OpenSession, cache: CacheService) -> None:
+    def __init__(self, current: CurrentSession, cache: CacheService) -> None:
         self._current = current
         self._cache = cache
         self.templates: PromptTemplates | None = None

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from tui.app.current_session import CurrentSession
 from tui.app.engine_settings import engine_settings
-from tui.app.open_session import OpenSession
 from tui.catalog.catalog import effective_quirks
 from tui.catalog.facts import Target
 from tui.catalog.prices import MILLION, Price, cache_savings, cost_details, price_of
@@ -58,7 +58,7 @@ class BeforeChange(NamedTuple):
 class CacheService:
     """Reads the state of the prompt cache from the answers of the open session."""
 
-    def __init__(self, current: OpenSession) -> None:
+    def __init__(self, current: CurrentSession) -> None:
         self._current = current
         self._reported: set[str] = set()
         """Answers whose expired cache was already reported."""

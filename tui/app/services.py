@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from tui.app.attachments import read_attachments, refuse_documents
 from tui.app.branches import Branches
 from tui.app.chat import ChatService
+from tui.app.current_session import CurrentSession
 from tui.app.mcp import McpService
 from tui.app.models import ModelService
-from tui.app.open_session import OpenSession
 from tui.app.project import ProjectService
 from tui.app.prompt_cache import CacheService
 from tui.app.provider_availability import ProviderAvailability
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tui.app.path_completion import PathCompletion
 
 
-async def replace_default_demo(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
+async def replace_default_demo(current: CurrentSession, ready: Sequence[ModelSpec]) -> bool:
     """Replace the default demo with an available model if nothing was sent yet; returns whether it did."""
     view = current.session.view()
     untouched = not view.turns and view.open_turn is None
@@ -53,7 +53,7 @@ MOST_DAYS = 36_500
 class KeyService:
     """Checks and saves API keys."""
 
-    def __init__(self, current: OpenSession, availability: ProviderAvailability) -> None:
+    def __init__(self, current: CurrentSession, availability: ProviderAvailability) -> None:
         self._current = current
         self._availability = availability
 
@@ -104,7 +104,7 @@ class KeyService:
 class ToolService:
     """Lists tools and MCP servers, and turns tools on and off."""
 
-    def __init__(self, current: OpenSession, cache: CacheService, settings: SettingsService) -> None:
+    def __init__(self, current: CurrentSession, cache: CacheService, settings: SettingsService) -> None:
         self._current = current
         self._cache = cache
         self._web_search = WebSearchTool(current, settings, cache)
@@ -187,7 +187,7 @@ class ToolService:
 class DraftService:
     """Drafts, prompt history and attachments."""
 
-    def __init__(self, current: OpenSession) -> None:
+    def __init__(self, current: CurrentSession) -> None:
         self._current = current
         self._state = current.program.user_state
         self._folder = current.program.options.folder
@@ -247,7 +247,7 @@ class DraftService:
 class AppServices:
     """All services of one program."""
 
-    def __init__(self, current: OpenSession, availability: ProviderAvailability, library: Storage) -> None:
+    def __init__(self, current: CurrentSession, availability: ProviderAvailability, library: Storage) -> None:
         self._current = current
         self._availability = availability
         self.cache = CacheService(current)

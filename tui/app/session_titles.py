@@ -17,7 +17,7 @@ from tui.domain.thinking import ThinkingLevel
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from tui.app.open_session import OpenSession
+    from tui.app.current_session import CurrentSession
     from tui.domain.thinking import ModelSpec
     from tui.engine.session import Session
     from tui.engine.settings import EngineSettings
@@ -35,18 +35,20 @@ LONGEST_TITLE = 80
 """A longer first line is not a title."""
 
 
-def begin_title(current: OpenSession) -> None:
+def begin_title(current: CurrentSession) -> None:
     """Have the title of the new session on the screen written when its first turn has ended. Does not wait."""
     session, spec = current.session, replace(_writer(current), asked=ThinkingLevel.NONE)
     writing = _write(current, current.session_id, session, spec, settings_for(current, spec))
     current.program.engine.call(writing).add_done_callback(_log_failure)
 
 
-def _writer(current: OpenSession) -> ModelSpec:
+def _writer(current: CurrentSession) -> ModelSpec:
     return engine_settings(current.layers, current.program.catalog).compression_model or current.spec
 
 
-async def _write(current: OpenSession, name: str, session: Session, spec: ModelSpec, settings: EngineSettings) -> None:
+async def _write(
+    current: CurrentSession, name: str, session: Session, spec: ModelSpec, settings: EngineSettings
+) -> None:
     """On the engine's thread."""
     await session.idle()
     view = session.glance()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tui.app.background_sessions import BackgroundEvent, activity_of, next_to_see
-from tui.app.open_session import OpenSession
+from tui.app.current_session import CurrentSession
 from tui.domain.listing import Activity, OpenSessionInfo
 from tui.engine.state import title_of
 
@@ -13,7 +13,7 @@ from tui.engine.state import title_of
 class SessionsService:
     """Lists the open sessions, and deletes the one on the screen."""
 
-    def __init__(self, current: OpenSession) -> None:
+    def __init__(self, current: CurrentSession) -> None:
         self._current = current
 
     @property

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui.app.open_session import OpenSession, add_notice, changed_values, describe_model
+from tui.app.current_session import CurrentSession, add_notice, changed_values, describe_model
 from tui.app.prompt_cache import CacheService, with_cost
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.plan import PLAN_KEYS
@@ -31,7 +31,7 @@ from tui.settings.schema import find_key, keys, nearest, parse
 class SettingsService:
     """Reads, changed_values and saves settings and profiles."""
 
-    def __init__(self, current: OpenSession, cache: CacheService) -> None:
+    def __init__(self, current: CurrentSession, cache: CacheService) -> None:
         self._current = current
         self._cache = cache
         self._folder = current.program.paths.profiles

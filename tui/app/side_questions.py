@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tui.app.current_session import CurrentSession, with_level_chosen
 from tui.app.engine_settings import engine_settings
-from tui.app.open_session import OpenSession, with_level_chosen
 from tui.catalog.model_spec import parse_change
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError
@@ -38,7 +38,7 @@ class SharedQuestion:
 class SideQuestions:
     """Asks, stops, keeps and chooses side answers."""
 
-    def __init__(self, current: OpenSession) -> None:
+    def __init__(self, current: CurrentSession) -> None:
         self._current = current
         self._sessions: dict[str, Session] = {}
         """The session of each answer: another one may be shown meanwhile."""
@@ -116,7 +116,7 @@ class SideQuestions:
         return sides
 
 
-def settings_for(current: OpenSession, spec: ModelSpec) -> EngineSettings:
+def settings_for(current: CurrentSession, spec: ModelSpec) -> EngineSettings:
     """The settings that the session would have with this model and level."""
     layers = current.layers if spec.asked == current.spec.asked else with_level_chosen(current.layers)
     facts = current.program.catalog.find(spec.provider, spec.model)

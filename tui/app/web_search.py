@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.app.open_session import OpenSession
+from tui.app.current_session import CurrentSession
 from tui.app.prompt_cache import CacheService
 from tui.app.settings import SettingsService
 from tui.catalog.web_search import SearchMethod, search_method
@@ -17,7 +17,7 @@ KEY = "tools.webSearch"
 class WebSearchTool:
     """Tells whether the model in use can search, and switches it."""
 
-    def __init__(self, current: OpenSession, settings: SettingsService, cache: CacheService) -> None:
+    def __init__(self, current: CurrentSession, settings: SettingsService, cache: CacheService) -> None:
         self._current = current
         self._settings = settings
         self._cache = cache

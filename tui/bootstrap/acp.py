@@ -15,8 +15,8 @@ from acp import Agent, run_agent, stdio_streams
 from tui.acp.agent import PonderAgent
 from tui.acp.editor_session import EditorSession
 from tui.acp.message_lines import LONGEST, MessageLines
+from tui.app.current_session import CurrentSession, first_listed_spec
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import OpenSession, first_listed_spec
 from tui.app.private_sessions import StorageWithPrivate
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
@@ -73,7 +73,7 @@ def _opened(
         availability = ProviderAvailability(program, set_key_command="ponder auth set")
         availability.look_for_keys(stored=False)
         availability.look_for_saved_keys()
-        current = OpenSession(program, storage, interactive=True)
+        current = CurrentSession(program, storage, interactive=True)
         stored = asyncio.run(_load(storage, stored_id)) if stored_id is not None else None
         spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=True)
         current.start(spec, stored, private=options.no_save)

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FrameType
 
+from tui.app.current_session import DEMO, CurrentSession, first_listed_spec, named_model
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Storage, StoredSession, open_storage
@@ -54,7 +54,7 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
         program.engine.call(program.toolbox.ready()).result()
         if sys.stderr is not None:
             sys.stderr.writelines(f"ponder: {line}\n" for line in _unusable_servers(program))
-        current = OpenSession(program, _with_private(storage) if options.no_save else storage, interactive=False)
+        current = CurrentSession(program, _with_private(storage) if options.no_save else storage, interactive=False)
         stored = _stored(storage, args)
         current.start(spec, stored, private=options.no_save)
         if spec == DEMO and not named_model(program) and stored is None and sys.stderr is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.domain.errors import PonderError, StoreError
 
 if TYPE_CHECKING:
-    from tui.app.open_session import OpenSession
+    from tui.app.current_session import CurrentSession
     from tui.app.program import Program
     from tui.app.services import AppServices
     from tui.app.session_storage import Storage, StoredSession
@@ -24,7 +24,7 @@ def opened(
     program: Program, shutdown: Shutdown, resume: str | None, *, latest: bool, screen: bool
 ) -> Iterator[AppServices]:
     """The program with its engine, its storage and an open session, until the end."""
-    from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
+    from tui.app.current_session import DEMO, CurrentSession, first_listed_spec, named_model
     from tui.app.private_sessions import StorageWithPrivate
     from tui.app.provider_availability import ProviderAvailability
     from tui.app.services import AppServices
@@ -37,7 +37,7 @@ def opened(
     storage: Storage = StorageWithPrivate(open_storage(program))
     program.engine.start()
     program.engine.call(program.toolbox.ready())
-    current = OpenSession(program, storage, interactive=True)
+    current = CurrentSession(program, storage, interactive=True)
     try:
         shutdown.leave_if_signalled()
         continues = resume is not None or latest
@@ -67,7 +67,7 @@ def _learn_local(program: Program, spec: ModelSpec) -> None:
         program.problems.append(error)
 
 
-async def _end_sessions(current: OpenSession, storage: Storage) -> None:
+async def _end_sessions(current: CurrentSession, storage: Storage) -> None:
     """Save the sessions before the engine stops."""
     await current.close()
     await storage.aclose()

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tui.app.current_session import CurrentSession, first_spec
 from tui.app.ids import new_id
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import OpenSession, first_spec
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, StoredSession
@@ -251,7 +251,7 @@ def _measured(args: argparse.Namespace) -> MeasuredConversation:
     availability = ProviderAvailability(program)
     availability.look_for_keys(stored=False)
     # Opened without a journal: nothing is written.
-    current = OpenSession(program, InMemorySessions(), interactive=False)
+    current = CurrentSession(program, InMemorySessions(), interactive=False)
     if program.layers.value("cache.ttl") == "auto":  # the request that the screen would send
         program.in_force.layers = program.layers.with_value(Layer.COMMAND_LINE, "cache.ttl", "1h")
     spec = first_spec(program, availability.ready())

@@ -7,9 +7,9 @@ import asyncio
 import json
 import os
 
+from tui.app.current_session import CurrentSession, first_spec
 from tui.app.doctor import DoctorReport, doctor_report
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import OpenSession, first_spec
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.session_storage import InMemorySessions
@@ -44,7 +44,7 @@ def _report() -> DoctorReport:
     availability = ProviderAvailability(program, set_key_command="ponder auth set")
     availability.look_for_keys(stored=False)
     storage = InMemorySessions()
-    current = OpenSession(program, storage, interactive=False)
+    current = CurrentSession(program, storage, interactive=False)
     current.start(first_spec(program, availability.ready()))
     problems = AppServices(current, availability, storage).problems()
     return asyncio.run(doctor_report(program, availability, problems))

@@ -1,6 +1,6 @@
 """The session on the screen: start, replace and close it; model and settings it runs under.
 
-A session that the user leaves while it works goes on in the background (``background_sessions``).
+A session that the user leaves while it works continues in the background (``background_sessions``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from tui.app.background_sessions import BackgroundSessions, OpenedSession
+from tui.app.background_sessions import BackgroundSession, BackgroundSessions
 from tui.app.engine_settings import engine_settings
 from tui.app.ids import new_id
 from tui.app.program import Program
@@ -46,7 +46,7 @@ def _engine_settings(program: Program, layers: Layers, *, interactive: bool) -> 
     )
 
 
-class OpenSession:
+class CurrentSession:
     """Holds the session on the screen, with its model and settings, and those that run behind it."""
 
     def __init__(self, program: Program, storage: Storage, *, interactive: bool) -> None:
@@ -61,7 +61,7 @@ class OpenSession:
         self._shown_notices: set[str] = set()
         program.backend.choices = self._key_choices
         storage.listen(self.show_notice, self.title_changed)
-        self._opened: OpenedSession | None = None
+        self._opened: BackgroundSession | None = None
         self._ended = False
         """The session is closed and still shown, until another one replaces it."""
         self.background = BackgroundSessions(program, storage)
@@ -117,7 +117,7 @@ class OpenSession:
         for notice in self._new_notices():  # reported by the storage meanwhile
             self.session.announce(notice)
 
-    def _start(self, spec: ModelSpec, stored: StoredSession | None, *, private: bool) -> OpenedSession:
+    def _start(self, spec: ModelSpec, stored: StoredSession | None, *, private: bool) -> BackgroundSession:
         if stored is not None and not self._started:
             stored = apply_command_line(self.program, stored)
         self._started = True
@@ -150,7 +150,7 @@ class OpenSession:
         ports = self.program.ports(journal, self.storage.ledger, interactive=self._interactive, private=private)
         session = Session(ports, opening)
         life = self.program.engine.call(session.run()) if self._interactive else None
-        return OpenedSession(
+        return BackgroundSession(
             id=self.session_id, session=session, spec=self.spec, layers=self.layers, life=life, private=private
         )
 
@@ -193,7 +193,7 @@ class OpenSession:
             await self.background.set_aside(left)
         return True
 
-    def _leave(self) -> OpenedSession | None:
+    def _leave(self) -> BackgroundSession | None:
         """The session on the screen, with what it needs when the user comes back."""
         opened = self._opened if not self._ended else None
         if opened is not None:
@@ -353,7 +353,7 @@ class OpenSession:
         return tuple(Notice(Severity.WARNING, sentence) for sentence in (*sentences, *notices) if sentence)
 
 
-def describe_model(current: OpenSession, plan: ThinkingPlan, *more: str) -> str:
+def describe_model(current: CurrentSession, plan: ThinkingPlan, *more: str) -> str:
     """One line: model, API, thinking in force, and all warnings."""
     provider = current.program.catalog.provider(current.spec.provider)
     head = f"{provider.title} · {model_title(current.facts.id)} · {current.facts.wire}"
