@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
-from textual.widgets.text_area import Edit, EditResult
+from textual.widgets.text_area import Edit, EditResult, Location
 
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock
 from tui.domain.events import RetryScheduled
@@ -350,6 +350,10 @@ class Composer(RepeatedKeys):
     def _note_draft(self) -> None:
         if self.on_draft is not None:
             self.on_draft()
+
+    def get_cursor_line_start_location(self, smart_home: bool = False) -> Location:  # noqa: FBT001, FBT002 - Textual's
+        """The start of the row. Textual goes to its first letter instead, but only in lines that are not wrapped."""
+        return super().get_cursor_line_start_location()
 
     def action_new_line(self) -> None:
         """Insert a line break."""
