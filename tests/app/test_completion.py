@@ -139,6 +139,7 @@ FILES = (
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed, so it cannot be asked")
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", range(len(PATTERNS)))
 def test_patterns_mean_what_they_mean_to_git(tmp_path: Path, number: int) -> None:
     """Each pattern with the two before it, in the folder itself and in one below."""

@@ -137,6 +137,7 @@ async def test_a_file_cannot_take_the_place_of_a_resource(tmp_path: Path) -> Non
 LINES = re.findall(r"^(/docs:.*|/attach docs:.*)$", (ROOT / "docs" / "mcp.md").read_text("utf-8"), re.MULTILINE)
 
 
+@pytest.mark.long
 async def test_what_the_page_tells_to_type_works(tmp_path: Path) -> None:
     assert len(LINES) == 3
     async with _opened(tmp_path) as s:

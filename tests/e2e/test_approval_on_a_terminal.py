@@ -125,6 +125,7 @@ def test_every_answer_is_in_sight_and_a_rule_is_shown_whole(tmp_path: Path, size
         press_until(terminal, ALT_4, lambda: "ASKS" not in terminal.text(), "the answer")
 
 
+@pytest.mark.long
 def test_in_a_window_that_is_too_small_it_says_so_and_takes_no_yes(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     with asking(tmp_path, "shell", (20, 5), command=f"touch {ran}") as terminal:

@@ -111,6 +111,7 @@ def test_what_the_editor_saved_outlives_the_end_of_ponder(
         terminal.wait_for("❯ half a thought")
 
 
+@pytest.mark.long
 def test_a_swap_file_of_the_editor_is_left_where_the_log_says(tmp_path: Path) -> None:
     editor, temporary = tmp_path / "editor", tmp_path / "tmp"
     temporary.mkdir()

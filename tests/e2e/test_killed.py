@@ -120,6 +120,7 @@ def _approved(terminal: Terminal, home: Path) -> bool:
     return (home / "ran").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [3, pytest.param(30, marks=[pytest.mark.minutes, pytest.mark.timeout(900)])])
 def test_kills_at_random_moments_with_two_windows_lose_no_prompt_that_was_on_the_screen(
     tmp_path: Path, rounds: int

@@ -21,6 +21,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("asked", "sent"),

@@ -152,6 +152,7 @@ def test_the_screen_starts_whatever_lies_where_a_file_or_folder_is_expected(
     the_screen_starts(tmp_path, dict.fromkeys(FILES if bad in BAD_FILES else FOLDERS, bad))
 
 
+@pytest.mark.long
 @pytest.mark.one_in(7)
 @pytest.mark.parametrize("first", [0, 6])
 def test_the_screen_starts_with_another_bad_thing_in_the_place_of_each_file(tmp_path: Path, first: int) -> None:

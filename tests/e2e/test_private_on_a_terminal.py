@@ -88,7 +88,7 @@ class Conversation:
                     yield str(path)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.long
 @pytest.mark.parametrize("end", ["killed", "quit"])
 def test_no_file_has_a_word_of_it(tmp_path: Path, end: str) -> None:
     with Loopback() as model:

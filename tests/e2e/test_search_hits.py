@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_clusters import settled
@@ -64,6 +66,7 @@ def test_a_search_for_sessions_opens_the_session_at_the_hit(tmp_path: Path) -> N
             terminal.until(lambda: not marked(terminal, "zebra") and "2 of 4" not in terminal.text(), "no mark")
 
 
+@pytest.mark.long
 def test_several_words_are_found_wherever_they_stand_with_or_without_accents(tmp_path: Path) -> None:
     with Loopback() as model:
         model.configure(tmp_path)

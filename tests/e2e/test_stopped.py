@@ -105,6 +105,7 @@ def test_the_first_signal_ends_a_stream(tmp_path: Path) -> None:
         assert terminal.is_clean
 
 
+@pytest.mark.long
 def test_a_stop_from_outside_gives_the_terminal_back(tmp_path: Path) -> None:
     """``kill -TSTP`` while an answer is being drawn, so that the signal interrupts the code that writes."""
     with talking(tmp_path) as (terminal, model):

@@ -114,6 +114,7 @@ def test_keys_that_come_all_at_once_are_handled_in_their_order(tmp_path: Path) -
         terminal.wait_for("❯ xeaZ\n   t2orly \ufffd\n")
 
 
+@pytest.mark.long
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (5, 40), (300, 3)])
 def test_no_size_is_too_small(tmp_path: Path, size: tuple[int, int]) -> None:

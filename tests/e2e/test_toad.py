@@ -49,6 +49,7 @@ def test_a_command_runs_when_it_is_allowed_and_its_output_is_in_the_answer(toad:
     toad.wait_for("Run a command ✔", PATIENCE_S)
 
 
+@pytest.mark.long
 def test_a_command_that_is_refused_does_not_run_and_the_model_is_told(toad: Terminal) -> None:
     say(toad, "run something")
     toad.wait_for(ASKED, PATIENCE_S)

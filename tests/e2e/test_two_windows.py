@@ -115,6 +115,7 @@ def test_a_draft_survives_a_program_that_is_killed(tmp_path: Path) -> None:
             again.wait_for("❯ half a thought")
 
 
+@pytest.mark.long
 def test_theme_and_sidebar_are_as_they_were_left(tmp_path: Path) -> None:
     with Loopback() as model:
         model.configure(tmp_path)
