@@ -6,6 +6,7 @@ import compileall
 import contextlib
 import gc
 import importlib
+import logging
 import os
 import socket
 import sys
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.fault_rows import pytest_runtest_logreport, pytest_terminal_summary  # noqa: F401  # hooks
 from tests.key_canary import CANARY, OF_EVERY_TEST, files_with_keys, hear, listen_to_captures, taken, watch_children
+from tui.providers import log_file
 
 SHARED_CORPUS = Path(__file__).resolve().parent.parent.parent / "shared" / "corpus"
 LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0"}
@@ -166,6 +168,19 @@ def _own_home(_no_key_gets_out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv(OF_EVERY_TEST, CANARY)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A program that was run in this process logs until it ends, after a private conversation without what was said."""
+    monkeypatch.setattr(log_file._Texts, "omitted", False)
+    factory, level = logging.getLogRecordFactory(), logging.getLogger("tui").level
+    yield
+    logging.setLogRecordFactory(factory)
+    logging.getLogger("tui").setLevel(level)
+    for handler in logging.getLogger().handlers.copy():
+        if type(handler).__module__.startswith("tui."):
+            logging.getLogger().removeHandler(handler)
 
 
 @pytest.fixture(autouse=True)
