@@ -123,7 +123,7 @@ class Homes:
     def empty(self) -> Path:
         """The last home, unless something is in it."""
         last = self._folder / str(self._made)
-        if self._made and last.is_dir() and next(os.scandir(last), None) is None:
+        if self._made and last.is_dir() and next(last.iterdir(), None) is None:
             return last
         self._made += 1
         home = self._folder / str(self._made)

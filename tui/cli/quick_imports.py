@@ -26,7 +26,7 @@ def find_quickly() -> None:
 
 
 class QuickFinder:
-    """Stands before Python's own finders, and knows only modules whose package is one folder."""
+    """Is asked before Python's own finders, and knows only modules whose package is one folder."""
 
     def __init__(self) -> None:
         self._folders: dict[str, _Bytecode] = {}
