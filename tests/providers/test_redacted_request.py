@@ -85,6 +85,23 @@ def test_the_command_line_shows_none_either(
     assert "gw.example/v1" in printed.out
 
 
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [("", {"authorization": "Bearer ***"}), ("az-canary-1", {"api-key": "***", "x-api-key": "***"})],
+    ids=["login", "key"],
+)
+def test_the_command_line_shows_the_token_of_a_login_or_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], key: str, sent: object
+) -> None:
+    monkeypatch.setenv("PONDER_HOME", str(tmp_path))
+    monkeypatch.setenv("AZURE_RESOURCE_NAME", "mine")
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", key)
+    (tmp_path / "chat.json").write_text('{"turns": [{"user": "Hello"}]}')
+    assert main(["wire", "encode", "--model", "azure/gpt-6.1-sol", str(tmp_path / "chat.json")]) == 0
+    headers = json.loads(capsys.readouterr().out)["headers"]
+    assert {name: value for name, value in headers.items() if "***" in value} == sent
+
+
 async def test_what_the_configuration_holds_never_gets_into_the_log(tmp_path: Path) -> None:
     config(tmp_path, CONFIG)
     async with house(tmp_path, model=HERE) as h:

@@ -232,8 +232,10 @@ def _headers(provider: ProviderFacts, spelled: EncodedRequest) -> dict[str, str]
 
 
 def _as_asked(provider: ProviderFacts) -> ProviderFacts:
-    """The provider with this user's settings: an optional key is only sent if there is one."""
-    return replace(provider, auth=AuthStyle.NONE) if provider.key_optional and not _has_key(provider) else provider
+    """The provider as this user asks it: without a key by the token of a login, or by nothing if it is optional."""
+    if not (provider.key_optional or provider.cloud) or _has_key(provider):
+        return provider
+    return replace(provider, auth=AuthStyle.BEARER if provider.cloud else AuthStyle.NONE)
 
 
 def _has_key(provider: ProviderFacts) -> bool:
