@@ -37,6 +37,15 @@ async def test_enter_sends_ctrl_j_breaks_the_line_and_the_arrows_leaf_through_th
         assert composer.text == "draft"
 
 
+async def test_enter_sends_when_the_offers_it_was_pressed_on_are_gone() -> None:
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        composer = app.chat.composer
+        await type_in(pilot, "write to a@nobody.example")
+        composer.popup_open = True  # as for whoever types on before the file names are looked at again
+        await pilot.press("enter")
+        await until(pilot, lambda: services.chat.asked == [("submit", words("write to a@nobody.example"))])
+
+
 async def test_an_empty_composer_sends_nothing() -> None:
     async with on_stage(size=(80, 24)) as (_, services, pilot):
         await pilot.press("enter", "space", "enter")

@@ -350,8 +350,8 @@ class InputArea(Vertical):
     async def _accept_or_send(self) -> None:
         chosen = self._chosen()
         text = self._composer.text
-        whole = chosen is None or chosen.line.strip() == text.strip()
-        if is_command(text) and (whole or self._is_complete(text)):
+        # What was offered when enter was pressed may be gone: letters typed before it are looked at first.
+        if chosen is None or (is_command(text) and (chosen.line.strip() == text.strip() or self._is_complete(text))):
             self._offer(())
             await self._send_text(text)
         else:
