@@ -163,7 +163,7 @@ async def test_the_picker_opens_at_the_level_in_force_and_enter_leaves_it(
 ) -> None:
     async with house(tmp_path, model=name, assignments=assignments) as h, on_screen(h) as (app, pilot):
         before = h.view().plan
-        assert f"‹{label}›" in screen_text(app)
+        await until(pilot, lambda: f"‹{label}›" in screen_text(app))
         assert f"→ {before.native}" in screen_text(app)
         status = f"{h.current.spec.model} · {label}" if before.level else h.current.spec.model
         await until(pilot, lambda: status in screen_text(app).splitlines()[-2])
