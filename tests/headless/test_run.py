@@ -21,7 +21,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.planner import SPEC, FakeCompressor, FakePlanner
 from tests.fakes.toolbox import FakeToolbox
-from tui.domain.blocks import TextBlock
+from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import ErrorKind, ProviderError, UsageError
 from tui.domain.stream import (
     BlockFinished,
@@ -337,17 +337,45 @@ def test_a_pipe_without_an_end_is_refused() -> None:
         piped_text(endless)
 
 
+class Interrupted(io.StringIO):
+    """A terminal whose user presses Ctrl+C when the first words are there."""
+
+    def write(self, text: str) -> int:
+        if not self.getvalue():
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().write(text)
+
+
 def test_ctrl_c_stops_the_turn_and_keeps_what_came(engine: EngineThread) -> None:
     journal = MemoryJournal()
-    out, err = io.StringIO(), io.StringIO()
+    out, err = Interrupted(), io.StringIO()
     session = _session([[ResponseStarted("m", "r"), *words("Half")[:2], HANG]], journal)
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     before = signal.getsignal(signal.SIGINT)
     assert run_headless(engine, session, HeadlessOptions(prompt="Hi"), out=out, err=err) == 130
     assert signal.getsignal(signal.SIGINT) is before
     (turn,) = journal.turns.values()
     assert [message.interrupted for message in turn.messages] == [None, "cancelled"]
     assert out.getvalue() == "Ha\n"
+
+
+def test_ctrl_c_before_the_turn_begins_ends_it_too(engine: EngineThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = _session([[ResponseStarted("m", "r"), *words("Half")[:2], HANG]])
+    submit, cancel = session.submit, session.cancel
+    asked_too_early = threading.Event()
+
+    async def submit_late(blocks: tuple[Block, ...]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        while not asked_too_early.is_set():
+            await asyncio.sleep(0.001)
+        await submit(blocks)
+
+    async def cancel_now() -> None:
+        await cancel()
+        asked_too_early.set()
+
+    monkeypatch.setattr(session, "submit", submit_late)
+    monkeypatch.setattr(session, "cancel", cancel_now)
+    assert run_headless(engine, session, HeadlessOptions(prompt="Hi"), out=io.StringIO(), err=io.StringIO()) == 130
 
 
 class Gone(io.StringIO):

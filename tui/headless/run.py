@@ -183,6 +183,8 @@ async def _ask(
     try:
         with _stopped_by_signals(engine, session, signals):
             await asyncio.wrap_future(engine.call(session.submit(options.blocks())))
+            if signals:  # they came before there was a turn to cancel
+                engine.call(session.cancel())
             # A session that failed publishes nothing more.
             ended.add_done_callback(lambda _: subscription.close())
             result = await _follow(subscription, writer, options.text_events)
