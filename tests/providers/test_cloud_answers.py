@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import random
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,12 +12,15 @@ import pytest
 
 from tests.faultserver.listener import Listener
 from tests.faultserver.server import FaultServer
+from tests.patience import PATIENCE_S
 from tests.providers.cloud_user import FULL, Cloud, cloud
 from tests.providers.test_cloud_tokens import service_account
 from tui.domain.errors import NO_LOGIN
 from tui.providers.clouds import short_answers
 
 __all__ = ["cloud"]
+
+urllib3 = pytest.importorskip("urllib3")
 
 LIMIT = 20_000
 
@@ -39,6 +44,19 @@ def _is_asked(monkeypatch: pytest.MonkeyPatch, folder: Path, model: str, url: st
             monkeypatch.setenv("IDENTITY_HEADER", "x")
 
 
+class Once(Listener):
+    """Sends one answer."""
+
+    def __init__(self, head: str, body: bytes) -> None:
+        super().__init__()
+        self._answer = f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n{head}\r\n".encode() + body
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(self._answer)
+        await writer.drain()
+
+
 class EndlessServer(Listener):
     """Answers every request with letters without end."""
 
@@ -56,6 +74,25 @@ class EndlessServer(Listener):
 
 MODELS = ["bedrock/claude-opus-5-5", "vertex/gemini-3.8-flash", "azure/gpt-6.1-sol"]
 ACCOUNT = {"region": "us-east-1", "project": "p", "location": "global", "resource": "r"}
+
+
+async def test_a_compressed_answer_is_read_up_to_less_because_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_answers, "LONGEST_PACKED", 2_000)
+    short_answers.limit_answers()
+    packed = {length: gzip.compress(random.Random(1).randbytes(length)) for length in (1_000, 15_000)}
+
+    def asked(url: str) -> bytes:
+        with urllib3.PoolManager(retries=False) as pool:
+            return bytes(pool.request("GET", url, timeout=PATIENCE_S).data)
+
+    for length, encoding, fits in ((1_000, "gzip", True), (15_000, "gzip", False), (15_000, "", True)):
+        head = f"content-encoding: {encoding}\r\n" if encoding else ""
+        async with Once(head, packed[length]) as server:
+            if fits:
+                assert len(await asyncio.to_thread(asked, server.url)) >= length
+            else:
+                with pytest.raises(urllib3.exceptions.ProtocolError, match="its server sent more than"):
+                    await asyncio.to_thread(asked, server.url)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 LONGEST = 512 * 1024
 """Bytes of one answer, with its headers."""
+LONGEST_PACKED = 32 * 1024
+"""Bytes of a compressed one: unpacked, it may be a thousand times as long."""
 
 
 class AnswerTooLong(OSError):
@@ -30,15 +32,15 @@ class _Limited(io.RawIOBase):
     def __init__(self, inner: socket.SocketIO) -> None:
         super().__init__()
         self._inner = inner
-        self._left = LONGEST
+        self.left = LONGEST
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int | None:
         number = self._inner.readinto(buffer)
-        self._left -= number or 0
-        if self._left < 0:
+        self.left -= number or 0
+        if self.left < 0:
             raise AnswerTooLong
         return number
 
@@ -51,17 +53,24 @@ class _LimitedSocket:
     """The part of a socket that an answer uses."""
 
     def __init__(self, inner: socket.socket) -> None:
-        self._inner = inner
+        self.limited = _Limited(inner.makefile("rb", buffering=0))
 
     def makefile(self, _: str) -> io.BufferedReader:
-        return io.BufferedReader(_Limited(self._inner.makefile("rb", buffering=0)))
+        return io.BufferedReader(self.limited)
 
 
 class _ShortResponse(HTTPResponse):
     def __init__(
         self, sock: socket.socket, debuglevel: int = 0, method: str | None = None, url: str | None = None
     ) -> None:
-        super().__init__(cast("socket.socket", _LimitedSocket(sock)), debuglevel, method, url)
+        limited = _LimitedSocket(sock)
+        self._limited = limited.limited
+        super().__init__(cast("socket.socket", limited), debuglevel, method, url)
+
+    def begin(self) -> None:
+        super().begin()
+        if self.headers.get("content-encoding"):
+            self._limited.left = min(self._limited.left, LONGEST_PACKED)
 
 
 def limit_answers() -> None:
