@@ -98,6 +98,6 @@ async def compare_replay(app: LinearApp, argument: str) -> None:
         cost = cost_of(paid_in((turn,))).words
         app.out.say([f"{name} by {answerer_of(turn)}: {usage_text(turn) or cost}"])
     rows = [Choice("stay", "stay with the replay"), Choice("original", "go back to the original")]
-    if await app.questions.choose([], rows) == "original":
+    if await app.questions.choose([], rows) != "stay":
         await app.services.chat.open_session(session)
         app.session_changed()

@@ -291,20 +291,27 @@ async def _turns(app: PonderApp, view: View, argument: str) -> None:
 
 async def _compare_replay(app: PonderApp, session: str, turn_id: str) -> None:
     """Show a turn of another session beside the turn of this one that repeats it."""
+    from tui.domain.thinking import model_title
     from tui.ui.dialogs.compare import CompareReplay, ReplayedTurn
 
     turns = await app.services.library.turns(session)
     place = next(place for place, turn in enumerate(turns) if turn.id == turn_id)
 
-    async def go_back(chosen: str | None) -> None:
-        if chosen == "original":
-            await app.services.chat.open_session(session)
-            app.chat.open()
+    replayed = ReplayedTurn(app.services.chat, place)
 
-    async def chosen(which: str | None) -> None:
-        await app.ui_services.run_showing_errors(lambda: go_back(which))
+    async def go_on(chosen: str | None) -> None:
+        name = model_title(replayed.spec.model)
+        if chosen == "replay":
+            app.say(f"Continuing with {name}, in a session of its own.")
+            return
+        await app.services.chat.open_session(session)
+        app.chat.open()
+        app.say(f"Back in the original. The answer of {name} is in the sessions.")
 
-    app.push_screen(CompareReplay(turns[place], ReplayedTurn(app.services.chat, place)), chosen)
+    async def closed(chosen: str | None) -> None:
+        await app.ui_services.run_showing_errors(lambda: go_on(chosen))
+
+    app.push_screen(CompareReplay(turns[place], replayed), closed)
 
 
 async def _tree(app: PonderApp) -> None:
