@@ -134,3 +134,24 @@ async def test_the_prompt_is_in_view_above_a_long_answer(tmp_path: Path) -> None
         await s.caught_up()
         await s.enter("/branch previous")
         await marked(s, "▌ Tell me about", "‹ 1/2 ›")
+
+
+async def test_asking_the_only_prompt_again_leaves_the_keys_to_the_conversation(tmp_path: Path) -> None:
+    async with talking(tmp_path, 2) as s:
+        await s.ask("First?")
+        s.app.chat.transcript.focus()
+        await s.pilot.press("k", "r")
+        await marked(s, "▌ First?", "‹ 2/2 ›")
+        assert s.app.focused is s.app.chat.transcript
+        await s.pilot.press("left_square_bracket")
+        await marked(s, "▌ First?", "‹ 1/2 ›")
+        assert s.app.focused is s.app.chat.transcript
+
+
+async def test_a_new_chat_from_the_conversation_gives_the_keys_to_the_composer(tmp_path: Path) -> None:
+    async with screen(tmp_path, model="demo/fast", stored_in="file") as s:
+        await s.ask("Hello")
+        s.app.chat.transcript.focus()
+        await s.pilot.press("ctrl+n")
+        await s.until_it_says("Talk to models that think")
+        await until(s.pilot, lambda: s.app.focused is s.app.chat.composer)

@@ -357,6 +357,8 @@ class ChatScreen(SteadyScreen[None]):
     def _show_empty(self, view: SessionView) -> None:
         empty = not is_begun(view)
         if (self._empty.display, self.transcript.display) != (empty, not empty):
+            if empty and self.transcript.has_focus:
+                self.composer.focus()  # a hidden widget loses the focus to none, and keys would do nothing
             self._empty.display, self.transcript.display = empty, not empty
         if empty:
             self._empty.private = self._services.sessions.private

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def is_begun(view: SessionView | None) -> bool:
-    """Whether a prompt was sent in the session."""
-    return view is not None and bool(view.turns or view.open_turn is not None)
+    """Whether a prompt was sent in the session, if only on a branch that was left."""
+    return view is not None and bool(view.turns or view.open_turn is not None or view.elsewhere)
 
 
 class SessionDraft:
