@@ -26,7 +26,7 @@ from tui.domain.events import (
     ToolStarted,
     TurnFailed,
 )
-from tui.domain.messages import Turn
+from tui.domain.messages import CANCELLED, Turn
 from tui.domain.stream import BlockFinished, BlockStarted, ToolArgsDelta
 from tui.ui.app import PonderApp
 from tui.ui.transcript.blocks import Fold
@@ -66,6 +66,30 @@ async def test_live_thinking_is_open_shows_its_tail_and_folds_at_the_first_word_
         await shows(pilot, app, "The answer.")
         assert "▸ Thought" in seen(app)
         assert "Thought number 29." not in seen(app)
+
+
+@pytest.mark.parametrize(("size", "rows"), [((80, 12), 10), ((80, 24), 11), ((80, 50), 36), ((200, 60), 46)])
+async def test_live_thinking_takes_the_free_rows_of_the_transcript(size: tuple[int, int], rows: int) -> None:
+    thoughts = "\n\n".join(f"Thought number {number}." for number in range(80))
+    async with on_stage(size=size) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.thinking(thoughts))
+        await shows(pilot, app, "Thought number 79.")
+        assert thinking_block(app).height(70) == 1 + rows
+        assert rows >= min(10, app.chat.transcript.column.height) * 3 / 5
+        wanted = [f"Thought number {number}." for number in range(79, 79 - min(5, rows // 4), -1)]
+        assert [words for words in wanted if words not in seen(app)] == []
+
+
+async def test_thinking_stays_open_when_its_turn_is_stopped() -> None:
+    async with on_stage(size=(80, 30)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.thinking(LONG))
+        await shows(pilot, app, "Thought number 29.")
+        message = scenes.answer("", 9, LONG)
+        message = replace(message, blocks=message.blocks[:1], interrupted=CANCELLED)
+        services.chat.publish(MessageCompleted("live", 1, message))
+        await shows(pilot, app, "stopped by you")
+        assert thinking_block(app).shown is Fold.FULL
+        assert "Thought number 29." in seen(app)
 
 
 async def test_thinking_the_user_touched_stays_as_it_is() -> None:

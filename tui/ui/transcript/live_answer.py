@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tui.domain.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.citations import SourceNumbers, marked_group, marker, text_groups
-from tui.domain.messages import Message
+from tui.domain.messages import CANCELLED, Message
 from tui.domain.printable import one_line
 from tui.domain.stream import (
     BlockFinished,
@@ -62,8 +62,12 @@ def is_blank(text: str) -> bool:
 class LiveAnswer:
     """One attempt at an answer."""
 
-    def __init__(self, section: Section, now: Clock, options: DisplayOptions, step: Step) -> None:
+    def __init__(
+        self, section: Section, now: Clock, options: DisplayOptions, step: Step, thinking_rows: Callable[[], int]
+    ) -> None:
+        """``thinking_rows`` says how many rows live thinking takes at most."""
         self.section = section
+        self._thinking_rows = thinking_rows
         section.add(Caption(*step.head))
         self._step = step
         self.calls: dict[str, ToolCall] = {}
@@ -133,6 +137,8 @@ class LiveAnswer:
 
     def finish(self, message: Message, step: Step) -> None:
         """Replace running numbers by those of the complete message, in its place in the turn."""
+        if message.interrupted == CANCELLED and self._running is not None:
+            self._running.stay_open()
         self._fold_thinking()
         self._show_reported_counts(message)
         for answer, text in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
@@ -321,7 +327,9 @@ class LiveAnswer:
         block = self._blocks.get(index)
         if not isinstance(block, Thinking):
             self._fold_thinking()
-            block = self._blocks[index] = Thinking(live=True, folded=self._display_options.fold)
+            block = self._blocks[index] = Thinking(
+                live=True, folded=self._display_options.fold, most_rows=self._thinking_rows
+            )
             self._running, self._index = block, index
             if self._display_options.thinking:
                 self._add(block)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import ceil
 from typing import TYPE_CHECKING
 
 from tui.domain.cost import money
@@ -21,7 +23,14 @@ PACE_S = 0.5
 LEAST_TIME_S = 1.0
 """Seconds of thinking before its speed is shown."""
 PEEK_ROWS = 10
-"""Rows of thinking shown while it is live or peeked at."""
+"""Rows of thinking shown when it is peeked at, and the least shown while it is live."""
+BESIDE_ROWS = 8
+"""Rows of a transcript that live thinking leaves to its prompt, its head and the line that waits."""
+
+
+def live_rows(transcript_rows: int) -> int:
+    """Rows of live thinking in a transcript of this height: nearly all, at least three fifths of it."""
+    return max(PEEK_ROWS, ceil(transcript_rows * 3 / 5), transcript_rows - BESIDE_ROWS)
 
 
 class ThinkingPace:
@@ -62,8 +71,17 @@ class Thinking(Renderable):
     background = "thinking"
     is_markdown = True
 
-    def __init__(self, text: str = "", *, live: bool = False, folded: Fold = Fold.FOLDED) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        live: bool = False,
+        folded: Fold = Fold.FOLDED,
+        most_rows: Callable[[], int] = lambda: PEEK_ROWS,
+    ) -> None:
+        """``most_rows`` says how many rows it takes while it is live."""
         self.words = Answer(text, closed=not live)
+        self._most_rows = most_rows
         self._shown = Fold.PEEK if live else folded
         self._after = folded
         self._touched = False
@@ -120,6 +138,10 @@ class Thinking(Renderable):
         """Add text."""
         self.words.append(text)
 
+    def stay_open(self) -> None:
+        """Show all of it when it ends, unless the user changed it: its turn was stopped while it was read."""
+        self._after = Fold.FULL
+
     def finish(self) -> None:
         """Fold when the thinking ends, unless the user changed it."""
         self.live = False
@@ -155,12 +177,13 @@ class Thinking(Renderable):
         if self._shown is Fold.FULL:
             self._rows, self._first = self._total, 0
             return 1 + self._rows
+        most = self._most_rows() if self.live else PEEK_ROWS
         if self.live:
-            self.words.lay_out_end(PEEK_ROWS)
+            self.words.lay_out_end(most)
         else:
-            self.words.lay_out(0, PEEK_ROWS)
+            self.words.lay_out(0, most)
         self._total = self.words.height(max(8, width - 2))
-        self._rows = min(PEEK_ROWS, self._total)
+        self._rows = min(most, self._total)
         self._first = self._total - self._rows if self.live else 0
         return 1 + self._rows + (1 if not self.live and self._total > self._rows else 0)
 

@@ -49,6 +49,7 @@ from tui.ui.transcript.build_sections import (
 from tui.ui.transcript.live_answer import Clock, LiveAnswer
 from tui.ui.transcript.plain_fallback import PlainFallback, PlainText
 from tui.ui.transcript.section import Section, Speaker, block_text
+from tui.ui.transcript.thinking import live_rows
 from tui.ui.transcript.tool_call import MOST_NOTE, ToolCall, ToolState
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.turn_steps import Step, TurnSoFar, head_line, steps_of
@@ -260,7 +261,8 @@ class TranscriptView:
     def _begin(self, key: str, spec: ModelSpec, plan: ThinkingPlan) -> None:
         self._drop_bare()
         step = self._so_far.next(head_line(spec.provider, spec.model, plan.level))
-        self._live = LiveAnswer(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._display_options, step)
+        section, column = Section(f"{LIVE}{key}", Speaker.MODEL), self._transcript.column
+        self._live = LiveAnswer(section, self._now, self._display_options, step, lambda: live_rows(column.height))
         self.waiting_lines.begin(self._live.section, on_rail=step.after_calls)
         self._append(self._live.section, step)
 
