@@ -149,3 +149,13 @@ def test_a_command_is_a_string_or_its_words(value: object, words: tuple[str, ...
 def test_what_is_no_command_is_told(value: object) -> None:
     with pytest.raises(ConfigError, match=r"`providers.anthropic.key_command` cannot be"):
         user_provider("anthropic", {"key_command": value}, "config.toml")
+
+
+def test_what_a_failing_command_says_is_clean_of_the_other_keys_in_the_environment(tmp_path: Path) -> None:
+    other = "key-of-another-provider-0815"
+    keys = Keys(tmp_path / "credentials.toml", environ={"ELSEWHERE_API_KEY": other}, use_keyring=False)
+    with pytest.raises(ProviderError) as caught:
+        _asking("sh", "-c", f"echo 'using {other}' >&2; exit 1")(keys)
+    assert other in caught.value.message
+    keys.redactor.clean_error(caught.value)
+    assert "using ***0815" in caught.value.message

@@ -49,7 +49,7 @@ def learn_environment(redactor: Redactor, providers: Iterable[ProviderFacts], en
 def learn_variables(redactor: Redactor, environment: Mapping[str, str]) -> None:
     """Register every variable that is secret by its name, and those of cloud logins.
 
-    The packages and programs of clouds get the whole environment, and log and quote what they like.
+    Commands that print a key and the packages of clouds get the whole environment, and log and quote what they like.
     """
     named = {name for names in CLOUD_SECRETS.values() for name in names}
     for name, value in environment.items():

@@ -9,10 +9,13 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from typing import IO
 
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.providers.configured_secrets import learn_variables
+from tui.providers.redaction import Redactor
 
 LIMIT_S = 60.0
 """A password manager may wait for a fingerprint."""
@@ -77,6 +80,12 @@ class KeyCommands:
             )
             self._running.add(process)
             return process
+
+
+def open_key_commands(redactor: Redactor, environment: Mapping[str, str]) -> KeyCommands:
+    """Return the commands. They get the environment and say why they fail: its secrets are known first."""
+    learn_variables(redactor, environment)
+    return KeyCommands()
 
 
 def _communicate(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:

@@ -427,9 +427,9 @@ class Keys:
 
     def _key_commands(self) -> KeyCommands:
         if self._runner is None:
-            from tui.providers.key_command import KeyCommands
+            from tui.providers.key_command import open_key_commands
 
-            self._runner = KeyCommands()
+            self._runner = open_key_commands(self.redactor, self._environ)
         return self._runner
 
     def stop_commands(self) -> None:
