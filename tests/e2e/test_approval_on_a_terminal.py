@@ -82,7 +82,7 @@ def test_a_yes_counts_after_the_end_was_seen(tmp_path: Path) -> None:
 
 def test_every_key_of_the_sheet_is_named_at_80_columns(tmp_path: Path) -> None:
     with asking(tmp_path, "shell", command="ls") as terminal:
-        terminal.wait_for("ctrl+c stop  esc no")
+        terminal.wait_for("ctrl+c stop  esc esc no")
 
 
 def test_a_long_change_ends_where_it_ends_and_a_no_writes_nothing(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.blank_marks import marked
 from tui.domain.events import ApprovalAsked
 from tui.ui.app import PonderApp
-from tui.ui.dialogs.approval import QUIET_S, Approval
+from tui.ui.dialogs.approval import ARMED_S, QUIET_S, Approval
 from tui.ui.dialogs.call_details import detail_lines
+from tui.ui.dialogs.filter_sheet import Palette
+from tui.ui.dialogs.help import Help
 from tui.ui.input.composer import HINT, HINT_ASKED
 from tui.ui.markdown.runs import Look, plain, wrapped_after
 
@@ -266,3 +268,50 @@ def test_a_change_has_the_colours_of_its_language() -> None:
     new = detail_lines("+import os\n+--- a/x\n++++ b/y.js\n", "python")(80)
     assert [plain(line[1:2]) for line in new] == ["+", "+", "+"]
     assert new[0][2].role == "syntax-keyword"
+
+
+async def test_help_and_the_palette_open_over_the_question_and_their_escape_does_not_count_for_it() -> None:
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        screen = await _asked(app, services, pilot, "ls")
+        for key, sheet in (("f1", Help), ("ctrl+p", Palette)):
+            await pilot.press(key)
+            await until(pilot, lambda sheet=sheet: isinstance(app.screen, sheet))  # type: ignore[misc]  # bound now
+            screen._since -= QUIET_S
+            await pilot.press("escape", "escape", "escape")
+            await until(pilot, lambda: app.screen is screen)
+            assert screen._list.chosen is None
+        assert services.chat.asked == []
+        screen._since -= QUIET_S
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert services.chat.asked == [("approval", ("c9", "no"))]
+
+
+async def test_the_end_of_a_call_is_not_seen_below_help() -> None:
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        screen = await _asked(app, services, pilot, LONG)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(app.screen, Help))
+        screen._call._page.scroll_end(animate=False)
+        await until(pilot, lambda: screen._call._page.lines_below == 0)
+        screen._call.update_end_seen()
+        assert not screen._call.end_seen
+
+
+@pytest.mark.parametrize("forgotten", ["after a while", "by a key"])
+async def test_a_single_escape_is_forgotten(forgotten: str) -> None:
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        screen = await _asked(app, services, pilot, "ls")
+        assert "esc esc no" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: "No · esc again denies" in screen_text(app))
+        if forgotten == "by a key":
+            await pilot.press("up", "down")
+            assert screen._list.chosen == "no"
+        else:
+            screen._armed_at -= ARMED_S
+            await until(pilot, lambda: screen._list.chosen is None)
+        await until(pilot, lambda: "esc again denies" not in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "No · esc again denies" in screen_text(app))
+        assert services.chat.asked == []

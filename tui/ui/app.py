@@ -230,7 +230,8 @@ class PonderApp(HookedApp[int]):
         if action == "command" and parameters[:1] == ("composer.history",) and self.chat.composer.has_normal_keys:
             return False  # ctrl+r makes a change again
         if action == "command" and self.screen is not self.chat:
-            return bool(parameters) and parameters[0] in ("program.quit",)
+            over = self.screen.OPENS_OVER if isinstance(self.screen, Sheet) else frozenset()
+            return bool(parameters) and parameters[0] in {"program.quit", *over}
         return True
 
     # Services for screens

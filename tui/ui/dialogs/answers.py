@@ -79,6 +79,8 @@ class Answers(Widget, can_focus=True):
 
     index: reactive[int | None] = reactive[int | None](None)
     """The chosen answer."""
+    is_armed: reactive[bool] = reactive(default=False)
+    """Escape went to "No", and again it denies."""
 
     class Picked(Message):
         """The user gives this answer."""
@@ -96,6 +98,7 @@ class Answers(Widget, can_focus=True):
         """Show these answers, with none chosen."""
         self.rows = rows
         self.index = None
+        self.is_armed = False
         self.refresh(layout=True)
 
     def set_low(self, *, low: bool) -> None:
@@ -109,11 +112,16 @@ class Answers(Widget, can_focus=True):
         """The key of the chosen answer."""
         return None if self.index is None else self.rows[self.index].key
 
-    def choose_no(self) -> bool:
-        """Choose the answer that denies; False if it was chosen before."""
-        was = self.chosen == NO
+    def arm(self) -> None:
+        """Choose the answer that denies, and say that escape gives it."""
         self.index = next((index for index, row in enumerate(self.rows) if row.key == NO), None)
-        return not was
+        self.is_armed = True
+
+    def disarm(self, *, keep: bool = False) -> None:
+        """Let the next escape be the first one again; the answer stays chosen only to ``keep`` it."""
+        if self.is_armed:
+            self.is_armed = False
+            self.index = self.index if keep else None
 
     def height(self, width: int) -> int:
         """Rows that the answers take in this width."""
@@ -148,7 +156,7 @@ class Answers(Widget, can_focus=True):
         """The rows of one answer, as wide as its column."""
         is_chosen = index == self.index
         words = self.rows[index].words
-        if is_chosen and self.rows[index].key == NO:
+        if is_chosen and self.is_armed and self.rows[index].key == NO:
             words += ESC_AGAIN
         room = max(1, column - INDENT)
         rows = Content(words).wrap(room)

@@ -30,6 +30,8 @@ from tui.ui.input.field import Field
 
 QUIET_S = 0.3
 """Time in which keys are ignored after a question appears: they were typed before the user saw it."""
+ARMED_S = 2.0
+"""How long a second escape denies after the first."""
 LOOK_S = 0.2
 LOW = 32
 """Screens with fewer rows than this omit blank lines, so that more of the call fits."""
@@ -76,6 +78,8 @@ class Approval(Sheet[None]):
     CSS_PATH: ClassVar = [*Sheet.CSS_PATH, str(STYLES / "approval.tcss")]
     SHAPE: ClassVar[str] = "-ask"
     ESCAPE = "no"
+    ESCAPE_KEYS = "esc esc"
+    OPENS_OVER = frozenset({"program.help", "program.palette"})
     KEYS: ClassVar[Keys] = (
         ("up down", "move"),
         ("enter", "pick"),  # short words: at 80 columns every key must be named
@@ -93,6 +97,7 @@ class Approval(Sheet[None]):
         self._asker = asker or AskingSession()
         self._now = now
         self._since = now()
+        self._armed_at = float("-inf")
         self._asked: ApprovalAsked | None = None
         self._answered: list[ApprovalAsked] = []
         self._too_small = False
@@ -115,11 +120,25 @@ class Approval(Sheet[None]):
         self._look()
         self.set_interval(LOOK_S, self._look)
 
+    @property
+    def session(self) -> str:
+        """The session that asks."""
+        return self._asker.session
+
+    def on_screen_resume(self) -> None:
+        """Ignore keys for a moment after help or the palette was closed: they were meant for those."""
+        self._disarm()
+        self._start_quiet_time()
+        if self._asked is not None:
+            self._look()
+
     def _look(self) -> None:
         """Show the next open question. Questions settled elsewhere are skipped."""
+        if self._asked is not None and not self.is_active:
+            return  # help or the palette is over it
         left = self._left()
         if not left:
-            if not self.over and self.is_current:
+            if not self.over and self.is_active:
                 self.over = True
                 self.dismiss(None)
             return
@@ -130,6 +149,8 @@ class Approval(Sheet[None]):
         self.note(f"{WHO_ASKS}{more}")
         self._call.update_end_seen()
         self._call.add_colours()
+        if self._now() - self._armed_at > ARMED_S:
+            self._disarm()
         self._show_number_key()
         if (
             self._fitted != self.ponder.chat.conversation_area.region
@@ -220,7 +241,14 @@ class Approval(Sheet[None]):
     def _is_quiet(self) -> bool:
         return self._now() - self._since < QUIET_S
 
+    def _disarm(self, *, keep: bool = False) -> None:
+        """Forget that escape was pressed."""
+        self._list.disarm(keep=keep)
+        self._small.update(TOO_SMALL)
+
     async def on_key(self, event: events.Key) -> None:
+        if event.key != "escape":
+            self._disarm(keep=event.key in STEERING)
         if self.focused is self._reason and not self._is_quiet():
             return
         if event.key not in STEERING:
@@ -230,7 +258,12 @@ class Approval(Sheet[None]):
             event.stop()
             event.prevent_default()
             self._start_quiet_time()
-        elif event.key in LEAVING:
+        else:
+            self._steer(event)
+
+    def _steer(self, event: events.Key) -> None:
+        """Do what a key does that is not typing."""
+        if event.key in LEAVING:
             event.stop()
             self._leave_open(LEAVING[event.key])
         elif event.key in self._call.scrolls:
@@ -327,14 +360,16 @@ class Approval(Sheet[None]):
         self._answer(f"no: {reason}" if reason else "no")
 
     def action_leave(self) -> None:
-        """Escape goes to "No" and denies there: a key that closes other sheets must not refuse work by itself."""
-        if self._list.choose_no():
-            self._reason.display = False
-            self._fit()
-            self._list.focus()
-            self._small.update(TOO_SMALL_AGAIN)
-        else:
+        """Escape goes to "No", and soon again denies: a key that closes other sheets must not refuse work by itself."""
+        if self._list.is_armed and self._now() - self._armed_at <= ARMED_S:
             self._answer(NO)
+            return
+        self._armed_at = self._now()
+        self._reason.display = False
+        self._fit()
+        self._list.focus()
+        self._list.arm()
+        self._small.update(TOO_SMALL_AGAIN)
 
     def _answer(self, answer: str) -> None:
         """Answer the call that is shown now: a moment later it may be another one."""

@@ -162,7 +162,8 @@ class CallDetails(Vertical):
         hidden = self._page.lines_below
         if hidden is None or not self._is_laid:
             return
-        self.end_seen = self.end_seen or hidden == 0
+        # Help over the question hides the end.
+        self.end_seen = self.end_seen or (hidden == 0 and self.screen.is_active)
         text = f"▼ {count(hidden, 'more line')}" if hidden else ""
         if not self.end_seen:
             text += ": read to the end first · pgdn · ctrl+end"

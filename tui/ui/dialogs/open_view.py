@@ -262,7 +262,10 @@ def _approval(app: PonderApp, call_id: str) -> None:
         view = app.chat.view()
         return view.approvals if view is not None and view.session == asker.session else ()
 
-    open_already = any(isinstance(screen, Approval) and not screen.over for screen in app.screen_stack)
+    open_already = any(
+        isinstance(screen, Approval) and not screen.over and screen.session == asker.session
+        for screen in app.screen_stack
+    )
     if not open_already and any(asked.call_id == call_id for asked in waiting()):
         app.push_screen(Approval(waiting, asker=asker))
 

@@ -71,6 +71,10 @@ class Sheet(ModalScreen[R], Generic[R]):
     KEYS: ClassVar[Keys] = ()
     ESCAPE: ClassVar[str] = "close"
     """The label of escape."""
+    ESCAPE_KEYS: ClassVar[str] = "esc"
+    """How escape is pressed for that: twice where once is not enough."""
+    OPENS_OVER: ClassVar[frozenset[str]] = frozenset()
+    """Commands whose keys work while the sheet is open."""
     LAST_KEYS: ClassVar[Keys] = ()
     """Named after escape, so that a narrow screen cuts them first."""
     SHAPE: ClassVar[str] = "-wide"
@@ -89,7 +93,7 @@ class Sheet(ModalScreen[R], Generic[R]):
         """Widgets that are fitted again when what they hold has grown."""
         self.is_fitting = self.FITS
         """It is not painted yet, because it would be seen to shrink."""
-        self._keys: Keys = (*self.KEYS, ("esc", self.ESCAPE), *self.LAST_KEYS)
+        self._keys: Keys = (*self.KEYS, (self.ESCAPE_KEYS, self.ESCAPE), *self.LAST_KEYS)
 
     @property
     def ponder(self) -> PonderApp:
@@ -132,7 +136,7 @@ class Sheet(ModalScreen[R], Generic[R]):
     def show_keys(self, keys: Keys | None = None, escape: str | None = None) -> None:
         """Show these keys, or fit the current ones to the width."""
         if keys is not None:
-            self._keys = (*keys, ("esc", escape or self.ESCAPE), *self.LAST_KEYS)
+            self._keys = (*keys, (self.ESCAPE_KEYS, escape or self.ESCAPE), *self.LAST_KEYS)
         width = self._foot.size.width or self.app.size.width
         self._foot.update(keys_content(self._keys, width))
 
