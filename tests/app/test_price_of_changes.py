@@ -117,7 +117,7 @@ async def test_a_budget_that_is_sent_as_the_level_in_use_rewrites_nothing(tmp_pa
         await s.until_it_says("budget 20k")
         await s.until_it_no_longer_says("rewrites")
         await s.pilot.press("enter")
-        await s.until_toast("20,000")
+        await s.until_it_says("Thinking: 20,000 tokens")
         assert "rewrites" not in s.toasts()
         assert "cached 58k" in s.text()
 
