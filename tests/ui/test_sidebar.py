@@ -13,11 +13,12 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.cost import paid_in
 from tui.domain.events import MeterChanged, ModelChanged, Notice, Severity
-from tui.domain.thinking import ThinkingLevel
+from tui.domain.listing import ModelInfo
+from tui.domain.thinking import ModelSpec, ThinkingLevel
 from tui.domain.usage import Certainty, MeterReading, Part
 from tui.ui.panels.meter_bar import bar
 from tui.ui.panels.meter_lines import bill_lines, meter_lines
-from tui.ui.panels.model_picker import whole_parts
+from tui.ui.panels.model_picker import family_and_version, model_rows, newest_first, whole_parts
 from tui.ui.panels.row_list import RowList
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
@@ -111,13 +112,78 @@ async def test_only_levels_the_model_takes_stand_there_with_what_is_sent() -> No
 async def test_what_is_heard_of_the_model_meanwhile_does_not_move_the_bar() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
         await app.ui_services.run_line("/thinking")
-        await until(pilot, lambda: "16k: a budget" in screen_text(app))
+        await until(pilot, lambda: "type 16k for a budget" in screen_text(app))
         await pilot.press("left")
         picker = app.focused
         assert isinstance(picker, ThinkingPicker)
         picker.show(scenes.OPUS, replace(scenes.PLAN, summary="Thinking: said anew"))
         await pilot.press("enter")
         await until(pilot, lambda: services.models.chosen == ["med"])
+
+
+async def test_the_list_changes_the_level_too_and_enter_uses_both() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "none  low  med ‹high›" in screen_text(app))
+        keys = "↑↓ model  ←→ level  enter use both  tab levels  * favourite  esc close"
+        await until(pilot, lambda: keys in screen_text(app))
+        await pilot.press("left", "left")
+        await until(pilot, lambda: "none ‹low› med  high" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: services.models.chosen == ["anthropic/claude-opus-5/low"])
+        await until(pilot, lambda: app.screen is app.chat)
+
+
+async def test_another_model_forgets_the_level_that_was_chosen_for_the_one_before() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
+        await pilot.press("ctrl+t", "left")
+        await until(pilot, lambda: "low ‹med› high" in screen_text(app))
+        await type_in(pilot, "gem25")
+        await until(pilot, lambda: "low  med ‹high›" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: services.models.chosen == ["google/gemini-2.5-pro"])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("claude-opus-5-5", ("claude-opus", (5, 5))),
+        ("claude-3-5-sonnet-20241022", ("claude-sonnet-20241022", (3, 5))),
+        ("gpt-5.2-codex", ("gpt-codex", (5, 2))),
+        ("o4-mini", ("o-mini", (4,))),
+        ("deepseek-v4-pro", ("deepseek-v-pro", (4,))),
+        ("gpt-4o", ("gpt-4o", ())),
+        ("qwen3:8b", ("qwen-8b", (3,))),
+    ],
+)
+def test_a_name_has_a_family_and_a_version(name: str, expected: tuple[str, tuple[int, ...]]) -> None:
+    assert family_and_version(name) == expected
+
+
+def test_the_newest_version_of_each_family_comes_first() -> None:
+    names = ["fable-5", "fable-5-1", "mythos-5", "mythos-5-1", "opus-4-8", "fable-5-2", "opus-5", "opus-4"]
+    models = [
+        ModelInfo(spec=ModelSpec(provider="anthropic", model=f"claude-{name}"), provider="Anthropic", available=True)
+        for name in names
+    ]
+    assert [model.spec.model.removeprefix("claude-") for model in newest_first(models)] == [
+        *("fable-5-2", "fable-5-1", "fable-5", "mythos-5-1", "mythos-5", "opus-5", "opus-4-8", "opus-4")
+    ]
+
+
+def test_rows_do_not_repeat_what_their_heading_says() -> None:
+    def model(name: str, reason: str = "", *, recent: bool = False) -> ModelInfo:
+        available = not reason
+        spec = ModelSpec(provider=name.partition("/")[0], model=name.partition("/")[2])
+        return ModelInfo(spec=spec, provider=spec.provider, available=available, reason=reason, recent=recent)
+
+    models = [model("a/one", recent=True), model("a/two"), model("b/three", "no key: /key b"), model("c/four")]
+    models.append(model("c/five", "not running"))
+    rows = model_rows(models, "", ModelSpec(provider="a", model="two"), 60)
+    assert [(row.content.plain.split()[0], row.content.plain.split()[-1]) for row in rows if row.key] == [
+        *(("a/one", "ready"), ("●", "?"), ("three", "?"), ("four", "ready"), ("five", "running"))
+    ]
+    assert {len(row.content.plain) for row in rows if row.key} == {59}
 
 
 async def test_a_number_is_a_budget() -> None:
@@ -133,11 +199,13 @@ async def test_a_number_is_a_budget() -> None:
 async def test_the_bar_is_seen_only_while_one_is_at_the_levels() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, _, pilot):
         await app.ui_services.run_line("/thinking")
-        await until(pilot, lambda: "16k: a budget" in screen_text(app))
+        await until(pilot, lambda: "type 16k for a budget" in screen_text(app))
         await pilot.press("left")
         await until(pilot, lambda: "effort medium" in screen_text(app))
         await pilot.press("escape")
-        await until(pilot, lambda: "16k: a budget" not in screen_text(app) and "→ effort high" in screen_text(app))
+        await until(
+            pilot, lambda: "type 16k for a budget" not in screen_text(app) and "→ effort high" in screen_text(app)
+        )
 
 
 async def test_what_is_half_typed_is_forgotten_on_escape_and_a_second_escape_leaves() -> None:

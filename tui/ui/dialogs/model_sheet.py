@@ -23,7 +23,10 @@ class ModelSheet(Sheet[None]):
     """Models at the left; facts and levels of the selected one at the right."""
 
     SHAPE: ClassVar[str] = "-side"
-    KEYS: ClassVar[Keys] = (("enter", "select"), ("tab", "next"), ("asterisk", "favourite"))
+    KEYS: ClassVar[Keys] = (
+        *(("up down", "model"), ("left right", "level"), ("enter", "use both")),
+        *(("tab", "levels"), ("asterisk", "favourite")),
+    )
 
     def __init__(self, view: SessionView, *, thinking: bool) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
@@ -41,12 +42,41 @@ def model_rows(models: Sequence[ModelInfo], query: str, current: ModelSpec, widt
     if query.strip():
         found = best(query, models, lambda row: f"{row.spec.provider}/{row.spec.model} {row.provider}")
         found.sort(key=lambda row: not row.available)
-        return [_row(model, current, width, full=True) for model in found]
+        return [_row(model, current, width, full=True, with_state=True) for model in found]
     rows: list[Row] = []
     for title, group, full in _groups(models):
         rows.append(Row("", Content.styled(one_line(title, width), "$muted-text")))
-        rows.extend(_row(model, current, width, full=full) for model in group)
+        # The heading says it of a provider whose models can all be used, or none of them.
+        with_state = full or len({model.available for model in group}) > 1
+        rows.extend(_row(model, current, width, full=full, with_state=with_state) for model in group)
     return rows
+
+
+VERSION = re.compile(r"([a-z]*)(\d{1,3})")
+"""A part of a name that counts versions, perhaps behind letters (``v4``, ``o3``); longer numbers are dates."""
+
+
+def family_and_version(name: str) -> tuple[str, tuple[int, ...]]:
+    """``claude-opus-5-5`` is version 5.5 of ``claude-opus``."""
+    family: list[str] = []
+    version: list[int] = []
+    for part in re.split(r"[-._:/@ ]+", name.lower()):
+        if numbered := VERSION.fullmatch(part):
+            version.append(int(numbered[2]))
+            part = numbered[1]
+        if part:
+            family.append(part)
+    return "-".join(family), tuple(version)
+
+
+def newest_first(models: Sequence[ModelInfo]) -> list[ModelInfo]:
+    """The models by family, in the order in which the families begin, the newest version of each first."""
+    families: dict[str, list[tuple[tuple[int, ...], ModelInfo]]] = {}
+    for model in models:
+        family, version = family_and_version(model.spec.model)
+        families.setdefault(family, []).append((version, model))
+    ordered = (sorted(group, key=lambda row: row[0], reverse=True) for group in families.values())
+    return [model for group in ordered for _, model in group]
 
 
 ALL = "all"
@@ -87,15 +117,18 @@ def _groups(models: Sequence[ModelInfo]) -> list[tuple[str, list[ModelInfo], boo
         reasons = {model.reason for model in group if not model.available}
         shared = len(reasons) == 1 and not any(model.available for model in group)
         # The command that fixes the problem is shown with the selected row; the heading has room for the cause only.
-        groups.append((f"{provider} · {reasons.pop().partition(':')[0]}" if shared else provider, group, False))
+        title = f"{provider} · {reasons.pop().partition(':')[0]}" if shared else provider
+        groups.append((title, newest_first(group), False))
     return [group for group in groups if group[1]]
 
 
-def _row(model: ModelInfo, current: ModelSpec, width: int, *, full: bool, facts: bool = True) -> Row:
+def _row(
+    model: ModelInfo, current: ModelSpec, width: int, *, full: bool, facts: bool = True, with_state: bool = False
+) -> Row:
     here = same_model(model.spec, current)
     mark = Content.styled("● ", "$focus") if here else Content("  ")
     star = " ★" if model.favourite else ""
-    columns = _columns(model, width) if facts else ""
+    columns = _columns(model, width, with_state=with_state) if facts else ""
     room = width - 2 - len(star) - len(columns)
     name = shown_name(model.spec) if full else model_title(model.spec.model)
     if full and len(name) > room:
@@ -116,13 +149,14 @@ WITH_WINDOW, WITH_PRICE, WITH_STATE = 30, 46, 58
 """Columns from which a row has the window, the price, and whether the model can be used."""
 
 
-def _columns(model: ModelInfo, width: int) -> str:
+def _columns(model: ModelInfo, width: int, *, with_state: bool) -> str:
     window = tokens(model.window) if model.window else "?"
     columns = window.rjust(6) if width >= WITH_WINDOW else ""
     if width >= WITH_PRICE:
         columns += ("?" if model.price == (None, None) else price_text(model.price)).rjust(12)
     if width >= WITH_STATE:
-        columns += "  " + one_line("ready" if model.available else model.reason.partition(":")[0], 11).ljust(11)
+        state = "ready" if model.available else model.reason.partition(":")[0]
+        columns += "  " + one_line(state if with_state else "", 11).ljust(11)
     return columns
 
 
@@ -181,6 +215,8 @@ LABEL = 10
 """Columns of the names of facts."""
 
 
+LEVEL_STEPS = {"left": -1, "right": 1}
+"""Keys that change the level while the list has the focus."""
 WIDE = 160
 """Columns of the screen from which the sidebar lists more models."""
 WHOLE_COST = 42
@@ -190,9 +226,9 @@ FILL_AFTER_S = 0.15
 
 
 class ModelPicker(Vertical):
-    """Type to filter, arrows to move, enter to choose, ``*`` to mark a favourite."""
+    """Type to filter, arrows to move and to change the level, enter to choose, ``*`` to mark a favourite."""
 
-    HELP = "Type to filter models, ↑↓ to move, enter to select one, * to mark a favourite, tab for thinking."
+    HELP = "Type to filter models, ↑↓ to move, ←→ to change the level, enter to use both, * to mark a favourite."
 
     @dataclass
     class Picked(Message):
@@ -207,6 +243,12 @@ class ModelPicker(Vertical):
         """The bar is on this model; None if no model fits the filter."""
 
         spec: ModelSpec | None
+
+    @dataclass
+    class LevelStepped(Message):
+        """The next level of the selected model is wanted, or the one before."""
+
+        step: int
 
     @dataclass
     class AllWanted(Message):
@@ -237,7 +279,9 @@ class ModelPicker(Vertical):
         self._service = service
         self._spec = spec
         self._models: dict[str, ModelInfo] = {}
-        self._field = Field("filter models", handed_on=STEPS | {"asterisk"}, id="model-filter")
+        self.level: Asked | None = None
+        """The level that the user chose for the selected model; None to use the model's own."""
+        self._field = Field("filter models", handed_on=STEPS | LEVEL_STEPS.keys() | {"asterisk"}, id="model-filter")
         self._list = RowList(id="model-list", can_focus=False)
         self._facts = Static("", markup=False, id="model-facts")
         self._page: Static | None = None
@@ -332,7 +376,7 @@ class ModelPicker(Vertical):
     @on(Input.Submitted)
     def _take(self, event: Input.Submitted) -> None:
         event.stop()
-        self.pick(self._list.chosen)
+        self.pick(self._list.chosen, self.level)
 
     @on(OptionList.OptionHighlighted)
     def _moved(self, event: OptionList.OptionHighlighted) -> None:
@@ -353,7 +397,9 @@ class ModelPicker(Vertical):
     @on(Field.Pressed)
     def _pressed(self, event: Field.Pressed) -> None:
         event.stop()
-        if event.key == "asterisk":
+        if event.key in LEVEL_STEPS:
+            self.post_message(self.LevelStepped(LEVEL_STEPS[event.key]))
+        elif event.key == "asterisk":
             self._mark(self._list.chosen)
         else:
             self._list.step(event.key)

@@ -151,11 +151,17 @@ class Panels(VerticalScroll, can_focus=False):
             self._paid = view
             self.thinking.redraw()
 
+    @on(ModelPicker.LevelStepped)
+    def _step_level(self, event: ModelPicker.LevelStepped) -> None:
+        self.thinking.action_step(event.step)
+        self.picker.level = self.thinking.chosen_level
+
     @on(ModelPicker.Selected)
     def _show_levels(self, event: ModelPicker.Selected) -> None:
         self.thinking.display = self._thinking_title.display = event.spec is not None
         if event.spec is not None:
             self.thinking.show_levels_of(event.spec)
+            self.picker.level = self.thinking.chosen_level
 
     @on(ThinkingPicker.Chosen)
     def _level_of_another(self, event: ThinkingPicker.Chosen) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tui.app.models import ModelService
 
 LONGEST_BUDGET = 12
+BUDGET_HINT = "type 16k for a budget"
 WHOLE_COST = 42
 """Columns that the whole sentence on the prompt cache takes."""
 WIDE = 56
@@ -153,8 +154,9 @@ class ThinkingPicker(Static, can_focus=True):
         line = Content("")
         for index, row in enumerate(self._rows):
             label = one_line(row.label, 12)
-            shown = f"‹{label}›" if row.current else f" {label} "
-            bar = index == self._at and self.has_focus
+            has_bar = self.has_focus or self._has_moved
+            bar = has_bar and index == self._at
+            shown = f"‹{label}›" if bar or (row.current and not has_bar) else f" {label} "
             style = BAR_WITHOUT_COLOURS if bar and self.app.no_color else BAR if bar else ""
             line = line + Content.styled(shown, style or ("bold $foreground" if row.current else "$muted-text"))
         return line
@@ -176,7 +178,7 @@ class ThinkingPicker(Static, can_focus=True):
             cost = self._service.cost_of_level(row, brief=width < WHOLE_COST)
             if cost:
                 return Content.styled(one_line(cost, width * rows), "$muted-text")
-        hint = "enter selects it" if self._typed else "16k: a budget" if self.has_focus else ""
+        hint = "enter selects it" if self._typed else BUDGET_HINT if self.has_focus else ""
         return Content.styled(hint, "$muted-text")
 
     def _row(self) -> LevelInfo | None:
@@ -186,11 +188,10 @@ class ThinkingPicker(Static, can_focus=True):
         return self._rows[self._at] if self._at < len(self._rows) else None
 
     def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - Textual's
-        """Show the bar only with focus; discard a half-typed budget. The levels are those of a model just chosen."""
+        """Discard a half-typed budget when the focus goes. The levels are those of a model just chosen."""
         super().watch_has_focus(_has_focus)
-        self._has_moved = False
         if not _has_focus:
-            self._typed = ""
+            self._has_moved, self._typed = False, ""
         self._load()
 
     def on_key(self, event: events.Key) -> None:
@@ -206,6 +207,12 @@ class ThinkingPicker(Static, can_focus=True):
         event.stop()
         event.prevent_default()
         self._draw()
+
+    @property
+    def chosen_level(self) -> Asked | None:
+        """The level at the bar, once the user has moved it."""
+        row = self._row()
+        return row.asked if self._has_moved and row is not None else None
 
     def action_step(self, step: int) -> None:
         """Move the bar to the next level."""
