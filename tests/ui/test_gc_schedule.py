@@ -17,6 +17,7 @@ from textual.worker import Worker, WorkerCancelled
 from tui.ui.terminal import gc_schedule as housekeeping
 from tui.ui.terminal.gc_schedule import (
     LONGEST_S,
+    LOOKS_AT_REST,
     MOST_STYLES,
     MUCH,
     PAUSE_S,
@@ -37,14 +38,23 @@ class Collector:
         self.young = 0
         self.rounds = ROUNDS
         self.looked = 0
+        self.exempt = False
+        self.looked_at_all = 0
 
     def get_count(self) -> tuple[int, int, int]:
         return self.young, self.rounds, 0
 
     def collect(self) -> int:
         self.looked += 1
+        self.looked_at_all += not self.exempt
         self.young = self.rounds = 0
         return 0
+
+    def freeze(self) -> None:
+        self.exempt = True
+
+    def unfreeze(self) -> None:
+        self.exempt = False
 
 
 @pytest.fixture
@@ -84,6 +94,25 @@ def test_when_more_has_piled_up_it_looks_again(collector: Collector) -> None:
     seconds(house, STILL_S + 2)
     collector.rounds = ROUNDS
     assert (seconds(house, STILL_S + 1)[-1], collector.looked) == (True, 2)
+
+
+def test_what_was_looked_at_is_exempt_until_a_minute_of_rest(collector: Collector) -> None:
+    collector.exempt = True  # as the start leaves it
+    house = GcSchedule(lambda: False)
+    for _ in range(3):
+        seconds(house, STILL_S + 1)
+        assert (collector.exempt, collector.looked_at_all) == (True, 0)
+        collector.rounds = ROUNDS
+    assert collector.looked == 3
+    seconds(house, STILL_S + 1)
+    assert seconds(house, LOOKS_AT_REST) == [False] * (LOOKS_AT_REST - 1) + [True]
+    assert (collector.exempt, collector.looked_at_all) == (True, 1)
+    assert seconds(house, 1_000) == [False] * 1_000
+
+
+def test_rest_without_anything_new_looks_at_nothing(collector: Collector) -> None:
+    collector.rounds = 0
+    assert seconds(GcSchedule(lambda: False), 200) == [False] * 200
 
 
 def test_hours_of_work_are_looked_through_every_ten_minutes(collector: Collector) -> None:

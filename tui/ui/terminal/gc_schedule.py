@@ -1,7 +1,8 @@
 """Runs garbage collection when the user is idle: a full collection takes long enough to delay a frame.
 
-Young objects are collected in small portions as usual. Old ones, most of a long conversation, are collected only after
-the program has been idle for a while.
+Young objects are collected in small portions as usual. Old ones are collected only after the program has been idle for
+a while, and what is left then is exempt from the next collections: otherwise each would look at the whole conversation.
+Cycles of exempt objects are found when nothing has happened for a minute.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ NEVER = 1_000_000
 """Young collections before older generations are collected automatically: in effect never."""
 STILL_S = 5
 """Idle seconds after which old objects are collected."""
+LOOKS_AT_REST = 12
+"""Further ticks at rest, five seconds apart, after which exempt objects are collected, too: nobody waits then."""
 LONGEST_S = 600
 """Seconds after which old objects are collected in any case, so that cycles from hours of work do not pile up."""
 STIRRED = 200
@@ -68,6 +71,8 @@ class GcSchedule:
         self._since = 0
         self._young = 0
         self._rounds = 0
+        self._exempted = 0
+        """Collections since exempt objects were looked at."""
 
     @property
     def is_at_rest(self) -> bool:
@@ -95,9 +100,15 @@ class GcSchedule:
         self._pause = 0 if busy else self._pause + 1
         much = self._pause >= PAUSE_S and rounds * YOUNG >= MUCH
         due = much or self._still == STILL_S or self._since >= LONGEST_S
-        if not due or rounds * YOUNG < WORTH:
+        if due and rounds * YOUNG >= WORTH:
+            self._exempted += 1
+        elif self._exempted and self._still == STILL_S + LOOKS_AT_REST:
+            self._exempted = 0
+            gc.unfreeze()
+        else:
             return False
         gc.collect()
+        gc.freeze()
         self._since = 0
         self._young, self._rounds, _ = gc.get_count()
         return True
