@@ -203,7 +203,7 @@ class ChatScreen(SteadyScreen[None]):
     @work(group="panels")
     async def _create_panels(self) -> None:
         if self.sidebar.display:
-            await asyncio.to_thread(load_panels)
+            await asyncio.to_thread(load_panels, self._services.models.models)
         if not self.sidebar.is_attached:
             return  # the program was ended before its screen was mounted
         self._has_opened = True

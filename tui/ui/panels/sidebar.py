@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
@@ -21,10 +22,16 @@ if TYPE_CHECKING:
     from tui.ui.panels.thinking_picker import ThinkingPicker
 
 
-def load_panels() -> None:
-    """Import the panels, on a thread: the first screen and the first keys do without them."""
+def load_panels(models: Callable[[], object]) -> None:
+    """Import the panels, on a thread: the first screen and the first keys do without them.
+
+    ``models`` is asked once for nothing, so that its files are read and its prices found here: on the event loop, the
+    first list of models stopped the screen for 20 ms.
+    """
     with frequent_thread_switches():
         import tui.ui.panels.panels  # noqa: F401  # imported only to load it
+
+        models()
 
 
 LOW = 31
