@@ -89,13 +89,30 @@ class RowPainter:
         """Drop the rows of the screen after sections were inserted or removed."""
         self._painted.clear()
 
-    def is_painted(self, y: int, cursor: tuple[int, int] | None) -> bool:
-        """Whether a row is on the screen as its section draws it now.
+    def changed_rows(self, first: int, height: int, cursor: tuple[int, int] | None) -> list[int]:
+        """The rows from ``first`` on that are not on the screen as their sections draw them now.
 
         Identity is enough, and much cheaper than comparing text: a section returns the same strip while a line is
-        unchanged.
+        unchanged. A section is looked up once for all its rows: every row of the window is asked in every frame.
         """
-        return self._source(y, cursor) is self._painted.get(self._column.top + y, NEVER)[0]
+        top, kept = self._column.top, self._painted.get
+        changed: list[int] = []
+        y = first
+        while y < height:
+            found = self._section_at(y, cursor)
+            if found is None:
+                changed.extend(row for row in range(y, height) if kept(top + row, NEVER)[0] is not None)
+                break
+            section, inside, marked, dim = found
+            rows = range(y, min(height, y + max(1, section.height(self._column.width) - inside)))
+            changed.extend(
+                row
+                for row in rows
+                if section.strip(inside + row - y, self._theme_styles, cursor=marked, dim=dim)
+                is not kept(top + row, NEVER)[0]
+            )
+            y = rows.stop
+        return changed
 
     def row(
         self,
@@ -138,6 +155,14 @@ class RowPainter:
 
     def _source(self, y: int, cursor: tuple[int, int] | None) -> Strip | None:
         """A row as its section draws it, the same object while unchanged; None below the end."""
+        found = self._section_at(y, cursor)
+        if found is None:
+            return None
+        section, inside, marked, dim = found
+        return section.strip(inside, self._theme_styles, cursor=marked, dim=dim)
+
+    def _section_at(self, y: int, cursor: tuple[int, int] | None) -> tuple[Section, int, int | None, bool] | None:
+        """The section of a row, the line within it, its block with the cursor, and whether it is dimmed."""
         found = self._column.find(self._column.top + y)
         if found is None:
             return None
@@ -146,12 +171,8 @@ class RowPainter:
         section = self._column.sections[index]
         if section is not self._latest:
             self._note_drawn(section)
-        return section.strip(
-            inside,
-            self._theme_styles,
-            cursor=cursor[1] if cursor is not None and cursor[0] == index else None,
-            dim=dim_from is not None and index >= dim_from,
-        )
+        marked = cursor[1] if cursor is not None and cursor[0] == index else None
+        return section, inside, marked, dim_from is not None and index >= dim_from
 
     def _note_drawn(self, section: Section) -> None:
         """Let only recently drawn sections keep styled lines; a long conversation would keep megabytes of them."""

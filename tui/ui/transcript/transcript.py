@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -222,8 +223,7 @@ class Transcript(SteadyScrollView, can_focus=True):
 
     def _refresh_rows(self, first: int) -> None:
         """Repaint rows that differ: of a growing answer only the last two or three."""
-        cursor = self._shown_cursor()
-        changed = [y for y in range(first, self.size.height) if not self._rows.is_painted(y, cursor)]
+        changed = self._rows.changed_rows(first, self.size.height, self._shown_cursor())
         if changed:
             self.refresh(Region(0, changed[0], self.column.width, changed[-1] - changed[0] + 1))
 
@@ -241,19 +241,16 @@ class Transcript(SteadyScrollView, can_focus=True):
         if self.opacity != 1.0 or styles.tint.a or any(styles.gutter) or crop.column_span != (0, self.size.width):
             return super().render_lines(crop)
         filters, background = self.get_line_filters(), self.background_colors[1]
-        strips = [self.render_line(y) for y in crop.line_range]
+        width, cursor, selection = self.size.width, self._shown_cursor(), self.text_selection
+        selected = partial(self.screen.get_component_rich_style, "screen--selection")
+        strips = [self._rows.row(y, width, cursor, selection, selected) for y in crop.line_range]
         for each in filters:
             strips = [strip.apply_filter(each, background) for strip in strips]
         return strips
 
     def render_line(self, y: int) -> Strip:
-        return self._rows.row(
-            y,
-            self.size.width,
-            self._shown_cursor(),
-            self.text_selection,
-            lambda: self.screen.get_component_rich_style("screen--selection"),
-        )
+        selected = partial(self.screen.get_component_rich_style, "screen--selection")
+        return self._rows.row(y, self.size.width, self._shown_cursor(), self.text_selection, selected)
 
     # Selecting with the mouse
 
