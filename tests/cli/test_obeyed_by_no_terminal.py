@@ -41,7 +41,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ["auth", "set", HOSTILE],
         ["auth", "remove", HOSTILE],
         ["models", "--refresh", HOSTILE],
+        ["-p", "x", "-m", "demo/fast", "--allow", f"shell({HOSTILE};)"],
         ["plan", HOSTILE],
+        ["plan", f"mine/{HOSTILE}"],
+        ["price", f"mine/{HOSTILE}"],
+        ["context", "-m", f"mine/{HOSTILE}"],
         ["context", "--file", HOSTILE],
         ["wire", "decode", HOSTILE],
         ["wire", "encode", HOSTILE],
@@ -54,6 +58,9 @@ def test_no_words_of_the_command_line_reach_a_terminal_as_they_are(
     home: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "config" / "themes").mkdir(parents=True)
+    (home / "config" / "config.toml").write_text(
+        '[providers.mine]\nwire = "openai-chat"\nauth = "none"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
     theme = Path(__file__).parents[2] / "themes"
     for number, source in enumerate(sorted(theme.glob("*.toml"))[:1]):
         text = source.read_text().replace("\n", f'\ndescription = "{number} \\u001b]0;title\\u0007"\n', 1)

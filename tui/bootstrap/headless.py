@@ -19,7 +19,7 @@ from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Storage, StoredSession, open_storage
 from tui.bootstrap.program import build_program
 from tui.domain.blocks import Block
-from tui.domain.printable import one_line
+from tui.domain.printable import one_line, printable
 from tui.domain.thinking import ModelSpec
 from tui.headless.run import HeadlessOptions, OutputFormat, ending_signals, piped_text, run_headless
 from tui.providers.log_file import open_log
@@ -41,7 +41,7 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
     program = build_program(environment, options)
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems if sys.stderr is not None else ():
-        sys.stderr.write(f"ponder: {problem.message} {problem.advice}".rstrip() + "\n")
+        sys.stderr.write(printable(f"ponder: {problem.message} {problem.advice}".rstrip()) + "\n")
     availability = ProviderAvailability(program)
     spec = _spec(program, availability)
     run_options = _run_options(options, args)

@@ -35,7 +35,7 @@ from tui.domain.cost import money
 from tui.domain.errors import PonderError, StoreError, UsageError
 from tui.domain.format_numbers import count, noun
 from tui.domain.messages import Origin, Turn
-from tui.domain.printable import json_escaped
+from tui.domain.printable import json_escaped, printable
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Usage
@@ -224,7 +224,7 @@ def run(args: argparse.Namespace) -> int:
     except PonderError as problem:
         print_problem(problem)
         return 1 if isinstance(problem, StoreError) else 2
-    print(json_escaped(dumps(as_object(weighed))) if args.json else as_text(weighed))
+    print(json_escaped(dumps(as_object(weighed))) if args.json else printable(as_text(weighed)))
     return 0
 
 

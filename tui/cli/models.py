@@ -16,7 +16,7 @@ from tui.catalog.toml_values import nearest
 from tui.cli.user_catalog import print_problem, user_catalog
 from tui.domain.errors import ConfigError, UnknownModel
 from tui.domain.format_numbers import count
-from tui.domain.printable import json_escaped
+from tui.domain.printable import json_escaped, printable
 from tui.providers.model_lists import ListCache, merge_cached_lists
 from tui.settings.paths import find_paths
 
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         for facts in listed:
             print(json_escaped(json.dumps(_as_object(facts), ensure_ascii=False)))
     else:
-        print(_table([_COLUMNS, *map(_row, listed)]))
+        print(printable(_table([_COLUMNS, *map(_row, listed)])))
     return 0 if refreshed else EXIT_FAILURE
 
 

@@ -14,7 +14,7 @@ from tui.cli.main import add_set_option
 from tui.cli.user_catalog import UserCatalog, print_problem, user_catalog
 from tui.domain.errors import PonderError
 from tui.domain.format_numbers import count
-from tui.domain.printable import json_escaped
+from tui.domain.printable import json_escaped, printable
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
 from tui.providers.redacted_request import shown_url
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     except PonderError as problem:
         print_problem(problem)
         return 2
-    print(json_escaped(_as_json(planned)) if args.json else _as_text(planned, mine))
+    print(json_escaped(_as_json(planned)) if args.json else printable(_as_text(planned, mine)))
     return 0
 
 

@@ -27,7 +27,7 @@ from tui.catalog.web_search import SearchMethod, search_method
 from tui.cli.user_catalog import print_problem, user_catalog
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.format_numbers import count
-from tui.domain.printable import json_escaped
+from tui.domain.printable import json_escaped, printable
 from tui.domain.thinking import parse_number
 from tui.domain.usage import Usage
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         print(json_escaped(json.dumps(_as_object(facts, lines, total, notes), ensure_ascii=False)))
     else:
         prices = _prices(price, method, when) if total is None else []
-        print(_as_text(facts, prices, lines, total, notes))
+        print(printable(_as_text(facts, prices, lines, total, notes)))
     return 0
 
 
