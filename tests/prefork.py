@@ -20,7 +20,6 @@ import inspect
 import io
 import json
 import os
-import pkgutil
 import select
 import signal
 import socket
@@ -32,6 +31,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
+
+from tests.program_modules import program_modules
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = [sys.executable, "-m", "tui"]
@@ -191,15 +192,8 @@ def _server() -> Server:
 
 def load() -> None:
     """Import the program, except what only other processes and no start of a screen would load."""
-    package = importlib.import_module("tui")
     os.environ["TEXTUAL_FPS"] = importlib.import_module("tui.bootstrap.screen").PAINTS_A_SECOND
-    for found in pkgutil.walk_packages(package.__path__, "tui."):
-        if not found.name.endswith("__main__"):
-            try:
-                importlib.import_module(found.name)
-            except ModuleNotFoundError as missing:  # the package of an extra that is not installed
-                if (missing.name or "tui").startswith("tui"):
-                    raise
+    list(program_modules())
     for name in USED_BY_THE_SCREEN:
         importlib.import_module(name)
     del os.environ["TEXTUAL_FPS"]

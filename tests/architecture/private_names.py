@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
-import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
+
+from tests.program_modules import program_modules
 
 DOCUMENTED = {"_asdict", "_fields", "_make", "_replace", "_exit", "_typeshed"}
 """Public names that look private: of named tuples, ``os._exit``, and the types of the standard library."""
@@ -83,12 +83,7 @@ def overrides() -> Iterator[tuple[str, str, str]]:
 
 
 def _classes() -> Iterator[type]:
-    import tui
-
-    for found in pkgutil.walk_packages(tui.__path__, "tui."):
-        if found.name == "tui.__main__":
-            continue
-        module = importlib.import_module(found.name)
+    for module in program_modules():
         for value in vars(module).values():
             if inspect.isclass(value) and value.__module__ == module.__name__:
                 yield value

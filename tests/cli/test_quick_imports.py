@@ -53,7 +53,8 @@ def test_a_module_is_what_python_would_have_made_of_it(room: Path) -> None:
     for name in ("name", "origin", "cached", "has_location", "parent", "submodule_search_locations"):
         assert getattr(ours, name) == getattr(theirs, name)
     mine, other = executed(ours), executed(theirs)
-    assert (mine.VALUE, mine.__file__, mine.__cached__) == (1, other.__file__, other.__cached__)
+    assert (mine.VALUE, mine.__file__) == (1, other.__file__)
+    assert vars(mine).get("__cached__") == vars(other).get("__cached__")  # until Python 3.14
     assert mine.where.__code__.co_filename == other.where.__code__.co_filename
     assert isinstance(ours.loader, SourceFileLoader)
     assert ours.loader.get_source(NAME) == room.read_text("utf-8")
