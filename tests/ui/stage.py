@@ -26,8 +26,6 @@ from tui.ui.theme.current_theme import CurrentTheme
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 Sizes = tuple[int, int]
-SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.004, 0.032
-"""Between two looks: most things come soon, and looking often takes the time of what is waited for."""
 
 _painted: WeakSet[PonderApp] = WeakSet()
 
@@ -57,12 +55,10 @@ async def on_stage(
 async def until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
     """Let the program go on until something holds."""
     deadline = time.monotonic() + PATIENCE_S
-    pause = SHORTEST_PAUSE_S
     while time.monotonic() < deadline:
         if holds():
             return
-        await pilot.pause(pause)
-        pause = min(2 * pause, LONGEST_PAUSE_S)
+        await pilot.pause(0.03)
     raise AssertionError("it never came to that")
 
 
