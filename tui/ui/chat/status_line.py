@@ -20,6 +20,7 @@ from tui.domain.events import (
     AppEvent,
     MeterChanged,
     ModelChanged,
+    RequestStarted,
     SaveFailed,
     SaveRecovered,
     Streamed,
@@ -62,6 +63,8 @@ class Status:
 
     name: str = ""
     """Model and level of the next request."""
+    asked: str = ""
+    """Model and level of the last request, which may still run; "" if unknown."""
     demo: bool = False
     """The demo answers."""
     meter: MeterReading | None = None
@@ -203,7 +206,9 @@ class StatusLine(Static):
         if busy:
             mark = THROBBER[self._frame % len(THROBBER)] if not self.still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
-        if status.name:
+        if busy and status.asked and status.asked != status.name:
+            parts += [(status.asked, "$muted-text"), (f"next {status.name}", "$foreground")]
+        elif status.name:
             parts.append((status.name, "$foreground" if not busy else "$muted-text"))
         facts = (status.meter, status.cached, status.cost, self.size.width) if status.full else None
         drawn = repr((parts, facts))
@@ -314,6 +319,7 @@ def status_of(view: SessionView, now: float, *, full: bool, private: bool = Fals
     """The status of a session."""
     return Status(
         name=_named(view.spec, view.plan),
+        asked=_named(view.answer.spec, view.answer.plan) if view.answer is not None else "",
         demo=view.spec.provider == DEMO,
         meter=view.meter,
         cost=cost_of(view.paid).words,
@@ -350,6 +356,8 @@ def _changes(event: AppEvent) -> dict[str, object]:
         case ModelChanged(spec, plan):
             changes["name"] = _named(spec, plan)
             changes["demo"] = spec.provider == DEMO
+        case RequestStarted(spec=spec, plan=plan):
+            changes["asked"] = _named(spec, plan)
         case ToolStarted(name=name):
             changes["tool"] = name
         case Streamed(event=ModelLoading(share) | PromptRead(share)):
