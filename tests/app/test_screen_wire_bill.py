@@ -247,8 +247,8 @@ class Play:
         if bill is not None:
             counted = self.expected.facts.provider != "ollama"
             parts.append(f"in {tokens(bill.input)}")
-            parts.append(f"out {tokens(bill.answer if counted and whole else bill.answer + bill.thinking)}")
             if whole:
+                parts.append(f"out {tokens(bill.answer if counted else bill.answer + bill.thinking)}")
                 parts.append(f"thinking {tokens(bill.thinking)}" if counted else "thinking unknown (in out)")
         pattern = " · ".join([*map(re.escape, parts), r"[\d.]+ s"])
         if dollars is not None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.stage import GPT, Stage, a_turn, open_stage, rich_turn
+from tests.store.stage import GPT, Stage, a_turn, answer, open_stage, prompt, rich_turn
+from tui.domain.cost import Cost
 from tui.domain.errors import UsageError
 from tui.domain.listing import SessionInfo
+from tui.domain.messages import Turn
 from tui.store.leases import OtherProcess, this_process
 from tui.store.sessions import NewSession
 
@@ -26,6 +28,17 @@ async def test_an_unknown_cost_is_not_zero(stage: Stage) -> None:
     await stage.keep("s", a_turn(1))
     (row,) = await stage.library.sessions()
     assert row.cost is None
+
+
+async def test_an_interrupted_answer_is_not_fully_priced_unless_it_is_free(stage: Stage) -> None:
+    for name, cost in (("paid", 0.25), ("free", 0.0)):
+        cut = replace(answer(f"{name}-a"), cost=cost, interrupted="cancelled", stop=None)
+        await stage.keep(name, Turn(id=name, messages=(prompt(f"{name}-p", "Why?"), cut)))
+    rows = await stage.library.sessions()
+    assert {row.id: Cost(dollars=row.cost, unknown=row.unpriced).words for row in rows} == {
+        "paid": "at least $0.25",
+        "free": "$0",
+    }
 
 
 async def test_pinned_sessions_come_first_then_the_newest(stage: Stage) -> None:

@@ -11,6 +11,7 @@ from tui.domain.blocks import TextBlock
 from tui.domain.compression import CompressionPreview, SummaryRun
 from tui.domain.cost import paid_in
 from tui.domain.events import CompressionFinished
+from tui.domain.messages import CANCELLED
 from tui.domain.usage import Usage
 from tui.ui.chat.status_line import status_of
 from tui.ui.dialogs.inspector import bill_page, parts_page
@@ -116,6 +117,13 @@ def test_the_usage_line_says_how_long_the_first_token_took_and_how_fast_the_othe
     assert bill_line([silent]) == f"{said} · first token 0.8 s · 44 tok/s · $0.36"
     assert bill_line([replace(answer, seconds=1.0)]).endswith(" · 1.0 s · first token 0.8 s · $0.36")
     assert bill_line([answer, replace(answer, first_token_s=None)]).endswith(" · 1 m 28 s · 331 tok/s · $0.72")
+
+
+def test_the_usage_line_of_a_stopped_turn_has_no_counts_that_ended_early() -> None:
+    usage = Usage(input=1_200, output=1)
+    stopped = replace(TURN.messages[1], usage=usage, interrupted=CANCELLED, stop=None, seconds=13.0, first_token_s=0.8)
+    assert bill_line([replace(stopped, cost=0.006)]) == "in 1.2k · 13 s · first token 0.8 s · at least $0.0060"
+    assert bill_line([replace(stopped, cost=0.0)]) == "in 1.2k · 13 s · first token 0.8 s · $0", "free, not unknown"
 
 
 def test_the_sidebar_and_the_inspector_say_what_the_cache_saved() -> None:

@@ -63,12 +63,20 @@ def cost_of(paid: Iterable[Paid]) -> Cost:
 
 
 def is_cost_final(request: Paid) -> bool:
-    """Return whether the cost is known and complete. An interrupted stream reports partial usage or none."""
+    """Return whether the cost is known and complete.
+
+    An interrupted stream reports partial usage or none; if that costs nothing, the model is free.
+    """
     if request.cost is None:
         return False
     if isinstance(request, SummaryRun):
         return not (request.aside and request.failure)
-    return not request.interrupted or request.stop is not None
+    return is_usage_final(request) or request.cost == 0
+
+
+def is_usage_final(answer: Message) -> bool:
+    """Return whether the provider could report all that it counted."""
+    return not answer.interrupted or answer.stop is not None
 
 
 def paid_in(turns: Iterable[Turn]) -> Iterator[Message]:

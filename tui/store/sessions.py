@@ -43,7 +43,7 @@ _UNPRICED = f"""
 (SELECT count(*) FROM turn JOIN message ON message.turn = turn.seq
  WHERE turn.session = session.seq AND role = '{Role.ASSISTANT.value}' AND message.model IS NOT NULL AND NOT message.open
  AND (message.cost IS NULL OR (json_valid(meta) AND json_extract(meta, '$.interrupted') IS NOT NULL
-                               AND json_extract(meta, '$.stop') IS NULL)))
+                               AND json_extract(meta, '$.stop') IS NULL AND message.cost != 0)))
 """
 """The same condition as ``domain.cost.is_cost_final``."""
 _UNPRICED_RUNS = """

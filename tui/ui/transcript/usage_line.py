@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tui.domain.blocks import ThinkingBlock
-from tui.domain.cost import cost_of
+from tui.domain.cost import cost_of, is_usage_final
 from tui.domain.format_numbers import count, duration, input_text, rate, tokens
 from tui.domain.messages import CANCELLED, CRASHED, Message
 from tui.domain.printable import one_line
@@ -86,11 +86,13 @@ def bill_of(
         read = sum(usage.cache_read or 0 for usage in usages)
         written = sum(usage.cache_write or 0 for usage in usages)
         parts.append(f"in {input_text(sum(whole), read, written)}")
-    output = [usage.output for usage in usages if usage.output is not None]
+    # A stream that was stopped has reported the first token at most.
+    is_counted = any(map(is_usage_final, answers))
+    output = [usage.output for usage in usages if usage.output is not None and is_counted]
     thought = sum(usage.thinking or 0 for usage in usages)
     if output:
         parts.append(f"out {tokens(max(0, sum(output) - thought))}")
-    is_unknown = any(_thinks_uncounted(message) for message in answers)
+    is_unknown = is_counted and any(_thinks_uncounted(message) for message in answers)
     if thought:
         parts.append(f"thinking {'≥ ' if is_unknown else ''}{tokens(thought)}")
     elif is_unknown and with_unknown:
@@ -124,6 +126,8 @@ def _tokens_a_second(answers: Sequence[Message]) -> float | None:
     for message in answers:
         usage = message.usage
         if usage is None or usage.output is None or message.seconds is None or message.first_token_s is None:
+            continue
+        if not is_usage_final(message):
             continue
         # Thinking of which nothing arrives is over before the first token.
         is_before = usage.thinking and not any(isinstance(block, ThinkingBlock) for block in message.blocks)
