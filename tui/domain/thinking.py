@@ -145,8 +145,16 @@ class ThinkingPlan:
 
 
 def model_title(model: str) -> str:
-    """A model's id as it is shown: of the path of a file only the name."""
-    return model.rpartition("/")[2] if model.startswith("/") else model
+    """A model's id as it is shown: of the path of a file only the name, and nothing that a terminal obeys.
+
+    An imported session may name any model.
+    """
+    name = model.rpartition("/")[2] if model.startswith("/") else model
+    if name.isprintable():
+        return name
+    from tui.domain.printable import printable  # it needs this module
+
+    return printable(name, keep_newlines=False)
 
 
 DEMO = "demo"
