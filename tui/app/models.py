@@ -305,6 +305,13 @@ class ModelService:
         spec = spec if spec.asked is not None else replace(spec, asked=self._current.spec.asked)
         return self._cache.cost_of_change(spec=spec, layers=layers, turn_id=turn_id)
 
+    def is_name(self, name: str) -> bool:
+        """Whether a model, with or without a level, or a level or budget has this name."""
+        try:
+            return parse_asked(name) is not None or bool(parse_spec(name, self._current.program.catalog))
+        except PonderError:
+            return False
+
     def cost_of_turn(self, row: LevelInfo, spec: ModelSpec | None = None) -> float | None:
         """The usual cost of a turn at this level; None if a price is unknown or the model costs nothing."""
         return self._cache.usual_cost(self._current.session.view(), row.asked, row.label, spec)

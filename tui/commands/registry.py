@@ -171,6 +171,7 @@ Offer = str | tuple[str, str]
 """A completion, perhaps with what it is about."""
 Complete = Callable[[CommandContext, str], Iterable[Offer]]
 Cost = Callable[[CommandContext, str], str]
+Takes = Callable[[CommandContext, str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +183,8 @@ class Argument:
     required: bool = False
     complete: Complete | None = None
     """Returns completions of the text typed so far."""
+    takes: Takes | None = None
+    """Whether the command takes this argument as it stands; None if that is found out only by running it."""
     reads_files: bool = False
     """Whether completing, or finding the cost, reads files; it then runs in a thread."""
 
@@ -324,6 +327,20 @@ def complete(registry: Registry, context: CommandContext, line: str) -> list[Com
         return []
     rows = (offer if isinstance(offer, tuple) else (offer, "") for offer in offered)
     return [Completion(prefix + word, word, about) for word, about in rows]
+
+
+def is_taken(registry: Registry, context: CommandContext, line: str) -> bool | None:
+    """Whether a typed line can be run as it stands; None if only running it shows that."""
+    word, blank, rest = line.removeprefix("/").partition(" ")
+    command = registry.by_slash(word)
+    if command is None:
+        return False
+    if not blank:
+        return command.argument is None
+    if not rest.strip():
+        return False
+    takes = command.argument.takes if command.argument is not None else None
+    return takes(context, rest.strip()) if takes is not None else None
 
 
 def cost_of_line(registry: Registry, context: CommandContext, line: str) -> str:

@@ -327,9 +327,17 @@ class ScreenParts:
 
     def use_theme(self, name: str) -> None:
         """Switch to a theme, or list the valid names."""
-        if name != "auto" and name not in self._app.theming.names():
-            near = nearest(name, list(self._app.theming.names()))
-            raise UsageError(f"There is no theme `{name}`.", advice=f"Did you mean {', '.join(near)}?" if near else "")
+        theming = self._app.theming
+        names = theming.names()
+        if name != "auto" and name not in names:
+            if name in ("light", "dark"):
+                alike = [one for one in names if theming.file(one).theme.dark == (name == "dark")]
+                advice = f"These are {name}: {', '.join(alike)}."
+            elif near := nearest(name, list(names)):
+                advice = f"Did you mean {', '.join(near)}?"
+            else:
+                advice = f"There are auto, {', '.join(names)}."
+            raise UsageError(f"There is no theme `{name}`.", advice=advice)
         self._app.choose_theme(name)
 
     def toggle_sidebar(self) -> str:

@@ -46,6 +46,11 @@ def _levels_and_models(context: CommandContext, typed: str) -> Iterable[str]:
     return [*levels, *(str(row.spec) for row in models.models() if word in str(row.spec).lower())][:50]
 
 
+def _takes_level_or_model(context: CommandContext, argument: str) -> bool:
+    models = context.services.models
+    return models.is_name(argument) or any(row.label == argument.lower() for row in models.levels())
+
+
 def _branches(context: CommandContext, typed: str) -> Iterable[str]:
     return [word for word in BRANCHES if word and word.startswith(typed.lower())]
 
@@ -240,7 +245,7 @@ COMMANDS = (
         cost=_cost_of_retry,
         keys=("r",),
         scope=CommandScope.TRANSCRIPT,
-        argument=Argument(usage="[NAME/LEVEL]", complete=_levels_and_models),
+        argument=Argument(usage="[NAME/LEVEL]", complete=_levels_and_models, takes=_takes_level_or_model),
         example="/retry",
     ),
     Command(
@@ -322,7 +327,7 @@ COMMANDS = (
         help="Send a turn again to another model or level, and compare the two side by side.",
         group=Group.CHAT,
         run=_replay,
-        argument=Argument(usage="MODEL/LEVEL", required=True, complete=_levels_and_models),
+        argument=Argument(usage="MODEL/LEVEL", required=True, complete=_levels_and_models, takes=_takes_level_or_model),
         example="/replay openai/gpt-6-sol/high",
     ),
     Command(

@@ -14,9 +14,9 @@ from tui.domain.listing import LevelInfo
 def _names(context: CommandContext, typed: str) -> Iterable[str]:
     word = typed.rpartition(" ")[2].lower()
     names = [str(row.spec) for row in context.services.models.models()]
-    stem = word.rpartition("/")[0]
+    stem, _, level = word.rpartition("/")
     if stem and any(name.lower() == stem for name in names):
-        return [f"{stem}/{level}" for level in ("none", "low", "med", "high")]
+        return [f"{stem}/{known}" for known in ("none", "low", "med", "high") if known.startswith(level)]
     found = [name for name in names if word in name.lower()]
     return sorted(found, key=lambda name: not name.lower().startswith(word))[:50]
 
@@ -39,6 +39,16 @@ def _asked_name(argument: str) -> str:
         return name
     asked = require_asked(flag.lstrip("= ").strip())
     return f"{split_asked(name)[0]}/{asked}" if name else str(asked)
+
+
+def _takes_name(context: CommandContext, argument: str) -> bool:
+    return argument.partition(" ")[0] == "info" or "--" in argument or context.services.models.is_name(argument)
+
+
+def _takes_level(context: CommandContext, argument: str) -> bool:
+    return parse_asked(argument) is not None or any(
+        row.label == argument.lower() for row in context.services.models.levels()
+    )
 
 
 def _cost_of_model(context: CommandContext, argument: str) -> str:
@@ -117,6 +127,10 @@ def _providers(context: CommandContext, typed: str) -> Iterable[Offer]:
     return [(row.provider, f"{row.title} · {row.detail}") for row in rows if row.provider.startswith(word)]
 
 
+def _takes_provider(context: CommandContext, argument: str) -> bool:
+    return any(row.provider == argument for row in context.services.keys.providers())
+
+
 async def _key(context: CommandContext, argument: str) -> None:
     if len(argument.split()) > 1:
         raise UsageError("A key is never typed into a command.", advice="`/key PROVIDER` asks for it, masked.")
@@ -133,7 +147,7 @@ COMMANDS = (
         run=_set_model,
         palette=False,  # the picker is in it
         cost=_cost_of_model,
-        argument=Argument(usage="NAME[/LEVEL]", complete=_names),
+        argument=Argument(usage="NAME[/LEVEL]", complete=_names, takes=_takes_name),
         example="/model anthropic/claude-opus-5-5/high",
     ),
     Command(
@@ -153,7 +167,7 @@ COMMANDS = (
         group=Group.MODEL,
         run=_set_level,
         cost=_cost_of_level,
-        argument=Argument(usage="LEVEL|N", complete=_levels),
+        argument=Argument(usage="LEVEL|N", complete=_levels, takes=_takes_level),
         example="/thinking high",
     ),
     Command(
@@ -213,7 +227,7 @@ COMMANDS = (
         help="Enter a provider's key in a masked dialog; alone it lists all providers and the state of their keys.",
         group=Group.MODEL,
         run=_key,
-        argument=Argument(usage="PROVIDER", complete=_providers),
+        argument=Argument(usage="PROVIDER", complete=_providers, takes=_takes_provider),
         example="/key openai",
     ),
 )

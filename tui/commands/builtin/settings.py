@@ -55,6 +55,10 @@ def _themes(context: CommandContext, typed: str) -> Iterable[str]:
     return [name for name in ("auto", *context.screen.theme_names()) if name.startswith(typed.lower())]
 
 
+def _takes_theme(context: CommandContext, argument: str) -> bool:
+    return argument in ("auto", *context.screen.theme_names())
+
+
 def _profiles(context: CommandContext, typed: str) -> Iterable[str]:
     action, blank, name = typed.partition(" ")
     if not blank:
@@ -207,7 +211,7 @@ COMMANDS = (
         help="Switch the theme; alone it opens the picker with a live preview.",
         group=Group.VIEW,
         run=_theme,
-        argument=Argument(usage="NAME", complete=_themes),
+        argument=Argument(usage="NAME", complete=_themes, takes=_takes_theme),
         example="/theme dusk",
     ),
 )

@@ -31,6 +31,8 @@ class Popup(BarList, can_focus=False):
         self._rows: Sequence[Completion] = ()
         self._fitted = (WIDEST, MARGIN, 4)
         self.display = False
+        self.was_moved = False
+        """The user moved to the selected row."""
 
     @property
     def is_open(self) -> bool:
@@ -41,6 +43,7 @@ class Popup(BarList, can_focus=False):
         self._rows = rows[:MOST]
         self.clear_options()
         self.display = bool(self._rows)
+        self.was_moved = False
         if self._rows:
             self.styles.height = min(ROWS, len(self._rows))
             self._draw()
@@ -67,6 +70,7 @@ class Popup(BarList, can_focus=False):
     def move(self, step: int) -> None:
         """Select the next or previous row; wraps around."""
         if self._rows:
+            self.was_moved = True
             self.highlighted = ((self.highlighted or 0) + step) % len(self._rows)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -14,7 +14,7 @@ from textual.markup import escape
 from textual.message import Message
 from textual.widgets import Static
 
-from tui.commands.registry import Completion, complete, cost_of_line, is_command
+from tui.commands.registry import Completion, complete, cost_of_line, is_command, is_taken
 from tui.domain.command_lines import command_at
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
@@ -351,11 +351,28 @@ class InputArea(Vertical):
         chosen = self._chosen()
         text = self._composer.text
         # What was offered when enter was pressed may be gone: letters typed before it are looked at first.
-        if chosen is None or (is_command(text) and (chosen.line.strip() == text.strip() or self._is_complete(text))):
-            self._offer(())
-            await self._send_text(text)
-        else:
+        if chosen is not None and is_command(text) and self._row_is_meant(chosen, text):
+            text = chosen.line
             self._accept()
+            if not self._is_taken(text):
+                return
+        elif chosen is not None and not (is_command(text) and self._is_complete(text)):
+            self._accept()
+            return
+        self._offer(())
+        await self._send_text(text)
+
+    def _row_is_meant(self, chosen: Completion, text: str) -> bool:
+        """Whether the selected row is what enter takes: the user moved to it, or it completes what cannot be run."""
+        if chosen.line.strip() == text.strip():
+            return False
+        moved = self._popup is not None and self._popup.was_moved
+        return moved or (chosen.line.lower().startswith(text.lower()) and self._is_taken(text) is False)
+
+    def _is_taken(self, line: str) -> bool | None:
+        if not self._services.chat.has_session:
+            return None
+        return is_taken(self._ui_services.registry, self._ui_services.context(), line)
 
     def _is_complete(self, text: str) -> bool:
         word, blank, rest = text.removeprefix("/").partition(" ")
