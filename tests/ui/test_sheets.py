@@ -17,6 +17,7 @@ from tui.ui.app import PonderApp
 from tui.ui.dialogs import sheet
 from tui.ui.dialogs.approval import QUIET_S, Approval
 from tui.ui.dialogs.ask import CompareBranches
+from tui.ui.dialogs.compare import CompareReplay
 from tui.ui.dialogs.sheet import Sheet
 from tui.ui.input.field import Field
 
@@ -231,11 +232,11 @@ async def test_keys_scroll_both_answers_until_s_is_pressed() -> None:
     turns = scenes.turn("How many?", long, 1), scenes.turn("How many?", long, 2)
     async with on_stage(*turns, size=(150, 30)) as (app, _, pilot):
         app.push_screen(CompareBranches(turns, "t1"))
-        await until(pilot, lambda: screen_text(app).count("Paragraph 0.") == 2)
+        await until(pilot, lambda: "Paragraph 0." in screen_text(app))
         await pilot.press("pagedown")
         await until(pilot, lambda: "Paragraph 0." not in screen_text(app))
         await pilot.press("home")
-        await until(pilot, lambda: screen_text(app).count("Paragraph 0.") == 2)
+        await until(pilot, lambda: "Paragraph 0." in screen_text(app))
         await pilot.press("s", "pagedown")
         await until(pilot, lambda: screen_text(app).count("Paragraph 0.") == 1)
 
@@ -453,3 +454,22 @@ async def test_the_cursor_of_a_field_blinks_only_where_things_may_move(motion: b
     async with on_stage(size=(90, 24), values={"ui.motion": motion}) as (app, _, pilot):
         await pilot.press("ctrl+f")
         await until(pilot, lambda: isinstance(app.focused, Field) and app.focused.cursor_blink is motion)
+
+
+async def test_answers_side_by_side_begin_at_their_tops_in_columns_of_one_width() -> None:
+    said = "\n\n".join(f"Paragraph {number}." for number in range(60))
+    turns = [scenes.turn(f"How many, {number}?", said, number, "Short.") for number in (1, 2)]
+    async with on_stage(*turns, size=(120, 30)) as (app, _, pilot):
+        await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
+        await until(pilot, lambda: "2 claude-opus-5" in screen_text(app))
+        sheet = app.screen
+        assert isinstance(sheet, CompareReplay)
+        tops = [column.transcript.column for column in sheet.columns]
+        await until(pilot, lambda: "Paragraph 0." in screen_text(app))
+        assert [column.top for column in tops] == [0, 0]
+        assert len({column.transcript.size.width for column in sheet.columns}) == 1
+        assert len({column.transcript.region.y for column in sheet.columns}) == 1
+        assert screen_text(app).count("▎") == 1
+        assert "▌" not in screen_text(app).partition("cost")[2]
+        await pilot.press("down", "down", "down")
+        await until(pilot, lambda: [column.top for column in tops] == [tops[0].last_top, 3])

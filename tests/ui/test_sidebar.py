@@ -183,7 +183,7 @@ def test_rows_do_not_repeat_what_their_heading_says() -> None:
     assert [(row.content.plain.split()[0], row.content.plain.split()[-1]) for row in rows if row.key] == [
         *(("a/one", "ready"), ("●", "?"), ("three", "?"), ("four", "ready"), ("five", "running"))
     ]
-    assert {len(row.content.plain) for row in rows if row.key} == {59}
+    assert {len(row.content.plain) for row in rows if row.key} == {60}
 
 
 async def test_a_number_is_a_budget() -> None:

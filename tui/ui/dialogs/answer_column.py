@@ -95,12 +95,20 @@ class Column(Vertical):
         """Mark the column that the keys are for."""
         self._is_focused, self._is_still = focused, still
         self.show_head()
-        if focused:
-            self.transcript.focus()
+        if focused and self.screen.focused is not None:
+            self.transcript.focus()  # its cursor is shown from the first key that moves it
+
+    def show_beginning(self) -> None:
+        """Scroll to the first row, once the answer has a width."""
+        self.call_after_refresh(self._scroll_to_beginning)
+
+    def _scroll_to_beginning(self) -> None:
+        self.transcript.column.scroll_to(0)
+        self.transcript.settle()
 
     def show_head(self) -> None:
         """Name and state above, and what the answer took below, above its text."""
-        bar = Content.styled(" ▌ " if self._is_focused else MARGIN * " ", "$primary")
+        mark = Content.styled(" ▎ " if self._is_focused else MARGIN * " ", "$primary")
         name = Content.styled(
             f"{self.number} {one_line(self.title, 60)} ", "bold $primary" if self._is_focused else "bold $foreground"
         )
@@ -110,7 +118,9 @@ class Column(Vertical):
             lines.append(Content.styled(one_line(state, 200), colour))
         if facts := self.facts():
             lines.extend(facts_table(facts, self._emphasised, self._widths or fact_widths([facts])))
-        self._head.update(Content("\n").join(bar + line for line in lines), layout=False)
+        below = Content(MARGIN * " ")
+        marked = (mark + lines[0], *(below + line for line in lines[1:]))
+        self._head.update(Content("\n").join(marked), layout=False)
 
     def facts(self) -> Mapping[str, str]:
         """What the answer took; nothing while it arrives."""
@@ -146,13 +156,9 @@ class TurnColumn(Column):
         self.failure = failure_of(turn)
 
     def on_mount(self) -> None:
-        """Show the answer from its beginning, once it has a width."""
+        """Show the answer from its beginning."""
         self.show_thinking(self._display_options.fold)
-        self.call_after_refresh(self._show_beginning)
-
-    def _show_beginning(self) -> None:
-        self.transcript.column.scroll_to(0)
-        self.transcript.settle()
+        self.show_beginning()
 
     def show_thinking(self, fold: Fold) -> None:
         """Show thinking folded, as a peek or in full."""

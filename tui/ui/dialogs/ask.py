@@ -22,6 +22,7 @@ from tui.ui.dialogs.aside import CLOCKS_S
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.dialogs.turn_facts import differing, fact_widths
 from tui.ui.transcript.blocks import Fold
+from tui.ui.transcript.transcript import Transcript
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Columns(Sheet[str], Generic[C]):
     """Shows as many answers beside each other as fit; the keys are for the focused one."""
 
     SHAPE: ClassVar[str] = "-full"
+    AUTO_FOCUS: ClassVar[str] = ""
+    """No answer: the cursor of one would be the only one."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,shift+tab", "step(-1)", show=False, priority=True),
         Binding("right,tab", "step(1)", show=False, priority=True),
@@ -159,8 +162,12 @@ class Columns(Sheet[str], Generic[C]):
 
     @on(LiveColumn.Ended)
     def _ended(self) -> None:
-        """Compare with what the answer took."""
+        """Compare with what the answer took. Once all have ended, those that are still followed begin at the top."""
         self._show_tabs(self._visible())
+        if all(column.turn is not None for column in self.columns):
+            for column in self.columns:
+                if column.transcript.column.following:
+                    column.show_beginning()
 
     def action_step(self, by: int) -> None:
         """Focus the next or previous answer."""
@@ -198,12 +205,19 @@ class Columns(Sheet[str], Generic[C]):
 
     def _move(self, step: int) -> None:
         if self.columns:
-            self.columns[self.focused_column].transcript.move_cursor(step)
+            self._with_cursor().move_cursor(step)
+
+    def _with_cursor(self) -> Transcript:
+        """The focused answer, with its cursor shown."""
+        transcript = self.columns[self.focused_column].transcript
+        transcript.focus()
+        transcript.place_cursor()
+        return transcript
 
     def key_space(self) -> None:
         """Fold or unfold the block at the cursor of the focused answer."""
         if self.columns:
-            self.columns[self.focused_column].transcript.action_fold_at_cursor()
+            self._with_cursor().action_fold_at_cursor()
 
     def key_ctrl_o(self) -> None:
         """Switch the thinking of all answers between folded, peek and full."""
