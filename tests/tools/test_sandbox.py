@@ -20,6 +20,7 @@ import pytest
 from tests.fakes.bench import open_bench, outcome
 from tests.tools.sandboxes import BUBBLEWRAP, HERE, every_sandbox, repository_bench, snapshot
 from tui.tools.sandbox.sandbox import Kernel
+from tui.tools.sandbox.wrappers import SYSTEM_FOLDERS
 
 THINGS_THAT_RUN_BY_THEMSELVES = [
     "echo x > .git/hooks/pre-commit",
@@ -267,5 +268,5 @@ def _alive(mark: str) -> int:
 
 def test_this_machine_says_what_it_has() -> None:
     assert HERE.description()
-    if shutil.which("bwrap") is None:
+    if shutil.which("bwrap", path=SYSTEM_FOLDERS) is None:  # whatever else is in the user's PATH
         assert HERE.bubblewrap is None

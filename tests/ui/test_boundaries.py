@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.registry import View
@@ -91,6 +93,7 @@ async def test_a_theme_nobody_has_is_told_and_changes_nothing() -> None:
         assert app.theme == "dusk"
 
 
+@pytest.mark.frames
 async def test_what_was_found_is_stepped_through_after_the_find_bar_closed() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
         await app.show_view(View.FIND, "the")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
 from textual.pilot import Pilot
 
 from tests.ui import scenes
@@ -97,6 +98,7 @@ async def test_enter_and_the_mouse_open_the_summary_with_the_turns_behind_it_dim
         await until(pilot, lambda: "The Drake equation" in screen_text(app))
 
 
+@pytest.mark.frames
 async def test_finding_copying_and_branching_reach_folded_turns() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, services, pilot):
         await fold(app, services, pilot)

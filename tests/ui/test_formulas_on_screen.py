@@ -109,6 +109,7 @@ def test_find_counts_and_locates_in_the_source(word: str, count: int) -> None:
     assert found == sorted(found, key=lambda each: (each.line, each.column))
 
 
+@pytest.mark.frames
 async def test_find_steps_to_a_command_of_a_formula() -> None:
     long = "\n\n".join(f"Paragraph {number}." for number in range(80))
     async with on_stage(scenes.turn("q", f"{long}\n\n{ANSWER}\n\n{long}"), size=(90, 30)) as (app, _, pilot):

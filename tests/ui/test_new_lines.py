@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 
@@ -13,6 +15,7 @@ def mark_of(text: str) -> str:
     return next((row.split("↓")[1].strip() for row in text.splitlines() if " ↓" in row), "none")
 
 
+@pytest.mark.frames
 async def test_resizing_wrapping_and_finding_bring_nothing_new() -> None:
     async with on_stage(scenes.turn("Why?", WIDE, 1), scenes.turn("And?", WIDE, 2), size=(100, 24)) as (app, _, pilot):
         await until(pilot, lambda: "word word" in screen_text(app))

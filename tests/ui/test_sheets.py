@@ -449,6 +449,7 @@ async def test_read_row_by_row_nothing_stands_beside_conversation_and_sheets() -
         await until(pilot, lambda: [sheet.outer_size for sheet in app.screen.query(".sheet")] == [app.size])
 
 
+@pytest.mark.frames
 @pytest.mark.parametrize("motion", [True, False])
 async def test_the_cursor_of_a_field_blinks_only_where_things_may_move(motion: bool) -> None:
     async with on_stage(size=(90, 24), values={"ui.motion": motion}) as (app, _, pilot):
