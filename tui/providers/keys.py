@@ -53,8 +53,6 @@ class CredentialsFile:
 
     def rows(self) -> dict[str, SavedKey]:
         """Return all rows; raises ConfigError if other users can read the file or own it."""
-        import tomllib
-
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -66,7 +64,7 @@ class CredentialsFile:
             table = parse_user_toml(read_user_text(self.path) or "")
         except OSError as error:
             raise ConfigError(f"`{self.path}` cannot be read: {error.strerror}.", file=str(self.path)) from None
-        except tomllib.TOMLDecodeError:
+        except ValueError:  # it is not TOML
             raise ConfigError(f"`{self.path}` is not valid TOML.", file=str(self.path)) from None
         rows = {}
         for provider, row in table.items():

@@ -82,23 +82,23 @@ _DEEP_KEY = lazy_regex(rf"{_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEEPEST_KEY}}}")
 
 
 def parse_user_toml(text: str) -> dict[str, object]:
-    """Parse a TOML document. Every error is a TOMLDecodeError, which is a ValueError."""
+    """Parse a TOML document. Every error is a ValueError."""
     if not text:
         return {}
     import tomllib  # not loaded by a start without settings
 
     if text.count(".") >= DEEPEST_KEY and _DEEP_KEY.search(text):
-        raise tomllib.TOMLDecodeError("it is nested too deeply")
+        raise ValueError("it is nested too deeply")
     try:
         return {key: _printable_numbers(value) for key, value in tomllib.loads(text).items()}
     except tomllib.TOMLDecodeError:
         raise
     except RecursionError:
-        raise tomllib.TOMLDecodeError("it is nested too deeply") from None
+        raise ValueError("it is nested too deeply") from None
     except ValueError:  # Python's limit for digits of a decimal number
         start = m.start() if (m := re.search(r"\d[\d_]{4299}", text)) else 0
         line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-        raise tomllib.TOMLDecodeError(f"A number has too many digits (at line {line}, column {column})") from None
+        raise ValueError(f"A number has too many digits (at line {line}, column {column})") from None
 
 
 def _printable_numbers(value: object) -> object:

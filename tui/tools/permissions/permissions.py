@@ -10,7 +10,6 @@ import asyncio
 import difflib
 import glob as glob_patterns
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -337,7 +336,7 @@ def _document(path: Path) -> Mapping[str, object]:
         return parse_user_toml(read_user_text(path) or "")
     except OSError as error:
         raise ConfigError(f"`{path.name}` cannot be read: {error.strerror}.", file=str(path)) from None
-    except tomllib.TOMLDecodeError:
+    except ValueError:  # it is not TOML
         raise ConfigError(
             f"`{path.name}` is invalid: until it is fixed, every call needs approval.", file=str(path)
         ) from None
