@@ -17,6 +17,8 @@ LONGEST = 512 * 1024
 """Bytes of one answer, with its headers."""
 LONGEST_PACKED = 32 * 1024
 """Bytes of a compressed one: unpacked, it may be a thousand times as long."""
+READ_AHEAD = 8 * 1024
+"""Bytes that may be read before the headers say that the answer is compressed. Python 3.15 reads 128 KB by default."""
 
 
 class AnswerTooLong(OSError):
@@ -56,7 +58,7 @@ class _LimitedSocket:
         self.limited = _Limited(inner.makefile("rb", buffering=0))
 
     def makefile(self, _: str) -> io.BufferedReader:
-        return io.BufferedReader(self.limited)
+        return io.BufferedReader(self.limited, READ_AHEAD)
 
 
 class _ShortResponse(HTTPResponse):
