@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
+from textual.color import Color, Lab, rgb_to_lab
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
@@ -16,9 +20,13 @@ from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
 from tui.ui.dialogs.theme_picker import contrast
 from tui.ui.input.field import Field
+from tui.ui.markdown.runs import CODE_EDGE, Run
+from tui.ui.panels.meter_bar import GROUPS, mark_of
 from tui.ui.panels.row_list import RowList
 from tui.ui.theme.current_theme import CurrentTheme, has_light_background
+from tui.ui.theme.few_colours import worn_with_256_colours
 from tui.ui.theme.theme_files import read_themes, theme_variables
+from tui.ui.theme.theme_styles import ThemeStyles
 
 THEMES, PROBLEMS = read_themes(None)
 MEASURED = [name for name in THEMES if name != "ansi"]
@@ -55,6 +63,97 @@ def test_every_text_can_be_read_on_its_ground(name: str) -> None:
         if text in colours and (ratio := contrast(colours[text], colours[ground])) is not None and ratio < least
     }
     assert weak == {}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_the_parts_of_the_meter_have_colours_of_their_own(name: str) -> None:
+    variables = theme_variables(THEMES[name].theme)
+    colours = {colour: rgb_to_lab(Color.parse(variables[colour])) for _, _, colour in GROUPS}
+    near = {
+        (first, second): round(distance(colours[first], colours[second]))
+        for first, second in combinations(colours, 2)
+        if distance(colours[first], colours[second]) < 24
+    }
+    assert near == {}
+
+
+def test_parts_of_one_colour_have_other_marks() -> None:
+    looks = [(colour, mark_of(label)) for label, _, colour in GROUPS]
+    assert len(set(looks)) == len(looks)
+    ansi = theme_variables(THEMES["ansi"].theme)
+    assert len({(ansi[colour], mark) for colour, mark in looks}) == len(looks)
+
+
+def distance(first: Lab, second: Lab) -> float:
+    return sum((one - other) ** 2 for one, other in zip(first, second, strict=True)) ** 0.5
+
+
+def drawn_with_256(value: str) -> Color:
+    """The colour that a terminal with 256 colours shows."""
+    drawn = RichColor.parse(value).downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+    return Color(drawn.red, drawn.green, drawn.blue)
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_with_256_colours_greys_are_grey_and_texts_can_be_read(name: str) -> None:
+    theme = THEMES[name].theme
+    shown = worn_with_256_colours(theme)
+    before, after = theme_variables(theme), theme_variables(shown)
+    before |= {"surface": theme.surface or "", "panel": theme.panel or ""}
+    after |= {"surface": shown.surface or "", "panel": shown.panel or ""}
+    grounds = ("background", "surface", "panel", "thinking-tint", "code-tint")
+    colourful = {
+        ground: after[ground]
+        for ground in grounds
+        if rgb_chroma(before[ground]) < 10 and rgb_chroma(drawn_with_256(after[ground]).hex6) > 1
+    }
+    assert colourful == {}
+    far = {
+        ground: (before[ground], drawn_with_256(after[ground]).hex6)
+        for ground in grounds
+        if abs(rgb_to_lab(Color.parse(before[ground])).L - rgb_to_lab(drawn_with_256(after[ground])).L) > 5
+    }
+    assert far == {}
+    texts = ("answer-text", "heading", "link", "accent", "warning", "error")
+    weak = {
+        text: ratio
+        for text in texts
+        if (ratio := contrast(drawn_with_256(after[text]).hex6, drawn_with_256(after["background"]).hex6) or 0) < 3.5
+    }
+    assert weak == {}
+
+
+def rgb_chroma(value: str) -> float:
+    lab = rgb_to_lab(Color.parse(value))
+    return float((lab.a**2 + lab.b**2) ** 0.5)
+
+
+async def test_a_terminal_with_256_colours_wears_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textual.constants.COLOR_SYSTEM", "256")
+    async with on_stage(size=(100, 30), theme="sand") as (app, _, _pilot):
+        assert app.console.color_system == "256"
+        sand = THEMES["sand"].theme
+        assert app.current_theme.surface == worn_with_256_colours(sand).surface != sand.surface
+
+
+async def test_in_sixteen_colours_what_is_not_typed_is_dim() -> None:
+    async with on_stage(size=(100, 30), theme="ansi") as (app, _, pilot):
+        composer = app.chat.composer
+        assert composer.get_component_rich_style("text-area--placeholder").dim
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Commands" in screen_text(app))
+        assert app.screen.query_one(Field).get_component_rich_style("input--placeholder").dim
+
+
+def test_in_sixteen_colours_a_line_has_one_bar() -> None:
+    styles = ThemeStyles(theme_variables(THEMES["ansi"].theme), ansi=True)
+    left = [Run("   ")]
+    thought = styles.strip([Run("┊ ", "thinking-bar"), Run("Words", "thinking")], "thinking", 20, left=left)
+    assert thought.text.rstrip() == "   ┊ Words"
+    code = [Run(" ", CODE_EDGE), Run("x = 1", "code")]
+    on_rail = styles.strip(code, "", 20, left=[Run("   "), Run("│ ", "rail")])
+    assert on_rail.text.rstrip() == "   │  x = 1"
+    assert styles.strip(code, "", 20, left=left).text.rstrip() == "   │x = 1"
 
 
 async def test_they_are_worn_one_after_the_other() -> None:

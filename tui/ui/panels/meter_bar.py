@@ -19,6 +19,15 @@ GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
 """Parts that are sent, in the order of the bar, with the theme variable of their cells."""
 BEHIND: Sequence[tuple[str, Part]] = (("thinking not sent", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
 """Parts that are not sent: omitted thinking, and room reserved for the answer."""
+MARK, LIGHT_MARK = "▪", "▫"
+"""Of a part, and of the one that has the colour of the part before it."""
+
+
+def mark_of(label: str) -> str:
+    """The mark of a part in a list."""
+    colours = [colour for _, _, colour in GROUPS]
+    at = next((at for at, (text, _, _) in enumerate(GROUPS) if label.startswith(text)), 0)
+    return LIGHT_MARK if at and colours[at] == colours[at - 1] else MARK
 
 
 def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:

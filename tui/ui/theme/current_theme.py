@@ -30,6 +30,7 @@ from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.theme import Theme
 
     from tui.ui.app import PonderApp
 
@@ -83,7 +84,7 @@ class CurrentTheme:
     def install(self, app: App[int]) -> None:
         """Apply the configured theme before the program runs, so that styles are parsed only once, in its colours."""
         name = self.resolve(self._setting)
-        theme = self._themes[name].theme
+        theme = worn(app, self._themes[name].theme)
         app.register_theme(theme)
         app.ansi_color = name == "ansi"
         app.set_reactive(type(app).theme, name)
@@ -100,7 +101,7 @@ class CurrentTheme:
     def apply(self, app: App[int], name: str) -> None:
         """Apply a theme (also for a preview)."""
         name = self.resolve(name)
-        app.register_theme(self._themes[name].theme)
+        app.register_theme(worn(app, self._themes[name].theme))
         app.ansi_color = name == "ansi"
         app.theme = name
 
@@ -125,13 +126,13 @@ class CurrentTheme:
     def theme_styles(self, app: PonderApp) -> ThemeStyles:
         """Styles for line-drawn widgets."""
         file = self._themes.get(app.theme)
-        variables = theme_variables(file.theme if file is not None else app.current_theme)
+        variables = theme_variables(worn(app, file.theme if file is not None else app.current_theme))
         return ThemeStyles(variables, ansi=app.theme == "ansi", plain=_is_plain(app), links=self._knows_links(app))
 
     def sheet_styles(self, app: PonderApp) -> ThemeStyles:
         """Styles for line-drawn widgets on the background of sheets."""
         file = self._themes.get(app.theme)
-        theme = file.theme if file is not None else app.current_theme
+        theme = worn(app, file.theme if file is not None else app.current_theme)
         variables = theme_variables(theme)
         background = {"background": theme.surface or variables["background"]}
         return ThemeStyles(
@@ -194,6 +195,15 @@ class CurrentTheme:
             return tuple((path.name, _changed(path)) for path in theme_files(self._folder))
         except OSError:
             return ()
+
+
+def worn(app: App[int], theme: Theme) -> Theme:
+    """The theme in the colours that the terminal has."""
+    if app.console.color_system != "256":
+        return theme
+    from tui.ui.theme.few_colours import worn_with_256_colours
+
+    return worn_with_256_colours(theme)
 
 
 def _changed(path: Path) -> int:

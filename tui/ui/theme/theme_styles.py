@@ -96,6 +96,8 @@ def _luminance(colour: ColorTriplet) -> float:
 MIDDLE = 0.18
 """Luminance below which a background is dark."""
 EDGE = "│"
+BARS = frozenset({"thinking-bar", "rail"})
+"""Roles of bars left of a line."""
 COPIES: dict[str, object] = {"copies": "code"}
 """What a click finds in the style of the word that copies a code block."""
 _PLAIN_LINES = {
@@ -110,7 +112,12 @@ PLAIN_MARKS = str.maketrans(_PLAIN_LINES | _PLAIN_SIGNS)
 
 
 def _with_edges(left: Line | None, line: Line, background: str, edge: str) -> tuple[Line | None, Line]:
-    """A line of code or thinking with an edge, in place of the background that 16-colour themes do not have."""
+    """A line of code or thinking with an edge, in place of the background that 16-colour themes do not have.
+
+    A bar of the line's own, of thinking or of a tool run, is edge enough.
+    """
+    if any(run.role in BARS for run in (*(left or ()), *line[:1])):
+        return left, line
     if background == "thinking" and left and left[0].text == " " * len(left[0].text) and len(left[0].text) > 1:
         blank = left[0].text
         return [Run(f" {edge}{blank[2:]}", "rule"), *left[1:]], line
