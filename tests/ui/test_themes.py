@@ -85,7 +85,7 @@ def test_parts_of_one_colour_have_other_marks() -> None:
 
 
 def distance(first: Lab, second: Lab) -> float:
-    return sum((one - other) ** 2 for one, other in zip(first, second, strict=True)) ** 0.5
+    return float(sum((one - other) ** 2 for one, other in zip(first, second, strict=True)) ** 0.5)
 
 
 def drawn_with_256(value: str) -> Color:
