@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import importlib.util
 import io
 import json
 import os
@@ -50,7 +51,8 @@ ONLY_UNIX = ("tui.tools.sandbox.child", "tui.ui.terminal.driver")
 def become_windows() -> None:
     """From now on this process has what Windows has. It cannot be undone."""
     for name in BEFORE:
-        importlib.import_module(name)
+        if importlib.util.find_spec(name.partition(".")[0]) is not None:  # the package of an extra may be missing
+            importlib.import_module(name)
     for name in MODULES:
         sys.modules[name] = None  # type: ignore[assignment]  # as Python marks what cannot be imported
     for module, names in FUNCTIONS.items():
@@ -91,6 +93,8 @@ def import_all() -> list[str]:
         try:
             importlib.import_module(module.name)
         except (ImportError, AttributeError, NotImplementedError) as error:
+            if isinstance(error, ModuleNotFoundError) and error.name in BEFORE:
+                continue
             failed.append(f"{module.name}: {error}")
     return failed
 
