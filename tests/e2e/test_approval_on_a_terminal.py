@@ -120,7 +120,7 @@ def test_nothing_that_could_hide_a_part_is_drawn_as_nothing(tmp_path: Path) -> N
 def test_every_answer_is_in_sight_and_a_rule_is_shown_whole(tmp_path: Path, size: tuple[int, int]) -> None:
     command = f"touch {tmp_path}/ran # " + "x" * 150 + "\n# " + "y" * 150
     with asking(tmp_path, "shell", size, command=command) as terminal:
-        terminal.wait_for("Always for exactly this command")
+        terminal.wait_for("Always allow exactly this command")
         terminal.wait_for("No, and tell the model why")
         press_until(terminal, ALT_4, lambda: "ASKS" not in terminal.text(), "the answer")
 

@@ -49,7 +49,7 @@ def two_sleeps(terminal: Terminal, model: Loopback, command: str) -> str:
     mark = f"999.{uuid.uuid4().int % 10**9}"
     model.say("I shall wait.")
     model.call("shell", command=command.replace("SLEEP", f"sleep {mark}"))
-    terminal.wait_for("ponder asks")
+    terminal.wait_for(" ASKS ")
     pressed = time.monotonic()
 
     def runs() -> bool:

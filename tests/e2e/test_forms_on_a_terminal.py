@@ -25,12 +25,12 @@ PAUSE_S = 0.4
 
 def _allowed(terminal: Terminal, shows: str) -> None:
     """Answer *once* until something is shown."""
-    terminal.wait_for("ponder asks")
+    terminal.wait_for(" ASKS ")
     pressed = time.monotonic()
 
     def is_shown() -> bool:
         nonlocal pressed
-        if "ponder asks" in terminal.text() and time.monotonic() - pressed > PAUSE_S:
+        if " ASKS " in terminal.text() and time.monotonic() - pressed > PAUSE_S:
             pressed = time.monotonic()
             terminal.type(CTRL_Y)
         return shows in terminal.text()

@@ -25,6 +25,7 @@ class Asked:
     detail: str
     patterns: tuple[str, ...]
     note: str = ""
+    session: str = field(default="", compare=False)
 
 
 @dataclass
@@ -36,9 +37,15 @@ class ScriptedUser:
     progress: list[str] = field(default_factory=list)
 
     async def ask(
-        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
+        self,
+        call: ToolCallBlock,
+        summary: str,
+        detail: str,
+        patterns: tuple[str, ...],
+        note: str = "",
+        session: str = "",
     ) -> str:
-        self.asked.append(Asked(call.name, summary, detail, patterns, note))
+        self.asked.append(Asked(call.name, summary, detail, patterns, note, session))
         return self.answers.pop(0) if self.answers else "no"
 
     def settle(self, call: ToolCallBlock) -> None:

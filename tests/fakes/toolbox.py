@@ -49,7 +49,7 @@ class FakeToolbox:
                 raise asyncio.CancelledError
             case "raises":
                 raise KeyError("no such thing")
-            case "asks" if not is_yes(await run.ask(call, "May I?", "the whole command", ("always",), "")):
+            case "asks" if not is_yes(await run.ask(call, "May I?", "the whole command", ("always",), "", "")):
                 return result(call, "Denied by the user.", failed=True)
             case "add":
                 return result(call, str(sum(int(str(value)) for value in args.values())))

@@ -47,8 +47,8 @@ async def test_a_call_is_shown_whole_and_only_a_number_answers(tmp_path: Path) -
             "  rm -f \\u{202E}gone",
             "End of the call.",
             "1 yes, once",
-            "2 yes, for this session",
-            "3 always for exactly this command (full)",
+            "2 yes, exactly this command for this session",
+            "3 always allow exactly this command",
             "4 no",
             "5 no, and tell the model why",
         ]

@@ -118,6 +118,20 @@ async def test_a_wrong_rule_that_allows_is_dropped_and_the_others_hold(tmp_path:
     assert not (await bench.call("shell", command="pwd")).failed
 
 
+async def test_the_answer_for_the_session_names_its_rule_and_is_not_offered_where_it_would_allow_nothing(
+    bench: Bench,
+) -> None:
+    async def rule(tool: str, *, tainted: bool = False, **arguments: object) -> str:
+        await bench.call(tool, tainted=tainted, **arguments)
+        return bench.user.asked[0].session
+
+    assert await rule("write_file", path="a.txt", content="x") == "write(**)"
+    assert await rule("write_file", path="../b.txt", content="x") == f"write({bench.folder.parent}/b.txt)"
+    assert await rule("shell", command="echo hi") == "shell(=echo hi) full"
+    assert await rule("write_file", path=".git/hooks/x", content="x") == ""
+    assert await rule("write_file", tainted=True, path="a.txt", content="x") == ""
+
+
 async def test_a_rule_is_not_added_to_a_file_that_was_broken_meanwhile(bench: Bench) -> None:
     bench.permissions_file.write_text("allow = [")
     result = await bench.call("shell", "shell(=echo hi) full", command="echo hi")

@@ -28,7 +28,7 @@ async def test_a_command_that_the_sandbox_stops_says_so_and_the_next_time_the_us
     assert "`shell(=touch new.txt) full`" in text
     again = outcome(await bench.call("shell", "once", command="touch new.txt"))
     assert again == (True, "(no output, exit code 0)")
-    assert "The sandbox stopped this command before. Yes runs it without the sandbox." in bench.user.asked[0].note
+    assert "The sandbox stopped this command before. It now runs without a sandbox" in bench.user.asked[0].note
     assert bench.user.asked[0].patterns[0] == "shell(=touch new.txt) full"
     assert (bench.folder / "new.txt").exists()
 
@@ -51,7 +51,7 @@ async def test_an_answer_for_always_runs_at_its_own_strength_at_once(tmp_path: P
     assert not (bench.folder / "b.txt").exists()
     await bench.call("shell", "shell(uniq) rw", command="uniq a.txt b.txt")
     assert (bench.folder / "b.txt").exists()
-    assert "Rules ending in ro or rw use " in bench.user.asked[0].note
+    assert "Runs without a sandbox, with network. The answers that say so use " in bench.user.asked[0].note
 
 
 async def test_without_a_sandbox_only_the_exact_command_is_offered_and_prefix_rules_ask(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ async def test_without_a_sandbox_only_the_exact_command_is_offered_and_prefix_ru
     for command in ("touch x", "ls"):
         assert not outcome(await bench.call("shell", command=command))[0]
         assert [asked.patterns for asked in bench.user.asked] == [(f"shell(={command}) full",)]
-        assert "No sandbox on this system" in bench.user.asked[0].note
+        assert "Runs without a sandbox, with network." in bench.user.asked[0].note
     await bench.call("shell", "shell(=touch x) full", command="touch x")
     assert outcome(await bench.call("shell", command="touch x"))[0]
     assert bench.user.asked == []

@@ -29,10 +29,10 @@ async def _asked(
     *,
     note: str = "",
     patterns: tuple[str, ...] = (),
+    session: str = "shell(=x)",
 ) -> Approval:
-    services.chat.publish(
-        *scenes.begun("Do it"), ApprovalAsked("live", "c9", "shell", "Run it", detail, patterns, note)
-    )
+    asked = ApprovalAsked("live", "c9", "shell", "Run it", detail, patterns, note, session=session)
+    services.chat.publish(*scenes.begun("Do it"), asked)
     await until(pilot, lambda: isinstance(app.screen, Approval) and app.screen._call._is_laid)
     screen = app.screen
     assert isinstance(screen, Approval)
@@ -97,10 +97,10 @@ async def test_a_number_alone_answers_while_the_draft_is_empty_and_the_composer_
     async with on_stage(size=(80, 24)) as (app, services, pilot):
         screen = await _asked(app, services, pilot, "ls")
         assert app.chat.composer.placeholder == HINT_ASKED
-        assert "1 number" in screen_text(app)
+        assert "1–4 choose" in screen_text(app)
         await pilot.press("7", "2")  # the first is no answer, and the second goes on with the message
         assert app.chat.composer.text == "72"
-        await until(pilot, lambda: "alt+1 number" in screen_text(app))
+        await until(pilot, lambda: "alt+1–4 choose" in screen_text(app))
         assert "answer above first" in str(app.chat._input_area.border_title)
         await pilot.press("backspace", "backspace", "2")  # too early after a letter
         assert app.chat.composer.text == "2"
@@ -169,7 +169,7 @@ async def test_a_run_of_escapes_denies_one_call_and_the_first_only_goes_to_no() 
     asked = [ApprovalAsked("live", name, "shell", f"Run {name}", "ls", ()) for name in ("c1", "c2", "c3")]
     async with on_stage(size=(80, 24)) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Do it"), *asked)
-        await until(pilot, lambda: "Run c1" in screen_text(app) and "2 more" in screen_text(app))
+        await until(pilot, lambda: "1 of 3 · Run c1" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since -= 60
@@ -182,7 +182,7 @@ async def test_a_run_of_escapes_denies_one_call_and_the_first_only_goes_to_no() 
         at = screen._now()
         screen._now = lambda: at  # so that the rest is one run of keys, however slow the machine is
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: "Run c2" in screen_text(app))
+        await until(pilot, lambda: "2 of 3 · Run c2" in screen_text(app))
         await pilot.press("escape", "escape")
         assert services.chat.asked == [("approval", ("c1", "no"))]
         assert screen._list.chosen is None
@@ -192,17 +192,19 @@ async def test_at_80_by_24_a_short_change_is_whole_and_takes_a_yes_at_once() -> 
     lines = [f"+line {number}" for number in range(8)]
     patterns = ("write(a.py)", "write(**)")
     async with on_stage(size=(80, 24)) as (app, services, pilot):
-        await _asked(app, services, pilot, "\n".join(lines), note="in /home/me", patterns=patterns)
+        await _asked(app, services, pilot, "\n".join(lines), note="in /home/me", patterns=patterns, session="write(**)")
         text = screen_text(app)
         assert [line for line in lines if line not in text] == []
         rows = [row.strip("┃ ").split("   ")[0] for row in text.splitlines()]
         assert [row for row in rows if row.startswith(("1 ", "2 ", "3 "))] == [
             "1  Yes, once",
-            "2  Yes, for this session",
-            "3  Always for write(a.py)",
+            "2  Yes, all file changes in this",
+            "3  Always allow writing a.py",
         ]
         # The second column begins with the fourth answer.
-        column = next(row for row in text.splitlines() if "Yes, once" in row).index("4  Always for write(**)")
+        column = next(row for row in text.splitlines() if "Yes, once" in row).index(
+            "4  Always allow writing files here"
+        )
         await pilot.click(offset=(column, next(at for at, row in enumerate(text.splitlines()) if "5  No" in row)))
         await until(pilot, lambda: app.screen is app.chat)
         assert services.chat.asked == [("approval", ("c9", "no"))]

@@ -180,7 +180,7 @@ async def test_a_question_drawn_by_a_model_stands_in_its_own_column_and_takes_no
     asked = ApprovalAsked("live", "c9", "shell", "Run a command", "rm -rf /", ("shell rm",))
     async with on_stage(size=(100, 40)) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Do it"), asked)
-        await until(pilot, lambda: "ponder asks" in screen_text(app))
+        await until(pilot, lambda: " ASKS " in screen_text(app))
         real = screen_text(app)
         drawn = "```\n" + "\n".join(line.strip() for line in real.split("\n") if "┃" in line) + "\n```"
     # Its lines are too long for the column, so the copy has more rows than the sheet.

@@ -99,7 +99,7 @@ async def test_in_every_sheet_and_in_the_sidebar() -> None:
 async def test_in_the_question_whether_a_tool_may_run(size: tuple[int, int]) -> None:
     async with on_stage(size=size) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Do it"), ApprovalAsked("live", "c1", ALL, ALL, f"{ALL}\n{ALL}", (ALL,)))
-        await until(pilot, lambda: "ponder asks, not the model" in screen_text(app))
+        await until(pilot, lambda: " ASKS " in screen_text(app))
         assert obeyed(screen_text(app)) == []
 
 

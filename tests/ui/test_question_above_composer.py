@@ -13,10 +13,11 @@ from tui.ui.dialogs.approval import QUIET_S, Approval
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_question_is_above_the_composer_and_what_led_to_it_can_be_read(size: tuple[int, int]) -> None:
-    marks = ("I change the line that subtracts.", "ASKS", "Always for write(./src/**)", "┗")
+    marks = ("I change the line that subtracts.", "ASKS", "Always allow writing files in src", "┗")
     said = scenes.words("\n\n".join([*map(str, range(40)), marks[0]]), index=0)
     rule = "write(/home/me/[[]work]/src/**)"
-    asked = ApprovalAsked("live", "c9", "write_file", "Write src/a.py", "+x = 1\n" * 9, (rule,), "in /home/me")
+    what = ("write_file", "Write src/a.py", "+x = 1\n" * 9)
+    asked = ApprovalAsked("live", "c9", *what, (rule,), "in /home/me", session="write(**)")
     async with on_stage(size=size) as (app, services, pilot):
 
         def is_above() -> bool:

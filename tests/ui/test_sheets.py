@@ -264,6 +264,7 @@ ASKED = ApprovalAsked(
     "edit_file wants to change src/drake.py",
     "--- src/drake.py\n+++ src/drake.py\n@@ -1 +1 @@\n-L = 1000\n+L = 10_000\n",
     ("edit_file src/**",),
+    session="write(**)",
 )
 
 
@@ -282,7 +283,7 @@ ASKED = ApprovalAsked(
 async def test_a_tool_call_is_answered_by_keys(keys: tuple[str, ...], answer: str) -> None:
     async with on_stage(size=(100, 40)) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Do it"), ASKED)
-        await until(pilot, lambda: "ponder asks" in screen_text(app))
+        await until(pilot, lambda: " ASKS " in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since -= QUIET_S
@@ -295,7 +296,7 @@ async def test_the_answers_are_in_sight_however_long_the_question_is() -> None:
     async with on_stage(size=(80, 24)) as (app, services, pilot):
         detail = "\n".join(f"+line {number}" for number in range(200))
         services.chat.publish(*scenes.begun("Do it"), replace(ASKED, detail=f"--- a\n+++ b\n@@ -1 +1 @@\n{detail}"))
-        await until(pilot, lambda: "ponder asks" in screen_text(app))
+        await until(pilot, lambda: " ASKS " in screen_text(app))
         assert "No, and tell the model why…" in screen_text(app)
         screen = app.screen
         assert isinstance(screen, Approval)
@@ -307,7 +308,7 @@ async def test_the_answers_are_in_sight_however_long_the_question_is() -> None:
 async def test_keys_typed_before_the_question_was_seen_answer_nothing() -> None:
     async with on_stage(size=(100, 40)) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Do it"), ASKED)
-        await until(pilot, lambda: "ponder asks" in screen_text(app))
+        await until(pilot, lambda: " ASKS " in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since += 60
@@ -321,7 +322,7 @@ async def test_prose_typed_into_a_question_answers_nothing_and_goes_on_in_the_dr
     async with on_stage(size=(100, 40)) as (app, services, pilot):
         await type_in(pilot, "please sa")
         services.chat.publish(*scenes.begun("Do it"), ASKED)
-        await until(pilot, lambda: "ponder asks" in screen_text(app))
+        await until(pilot, lambda: " ASKS " in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since -= QUIET_S
@@ -370,7 +371,7 @@ async def test_questions_that_come_together_are_asked_one_after_the_other() -> N
     asks = [replace(ASKED, call_id=name, summary=f"The {name} question") for name in names]
     async with on_stage(size=(100, 40)) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Do it"), *asks)
-        await until(pilot, lambda: "The first question" in screen_text(app) and "3 more" in screen_text(app))
+        await until(pilot, lambda: "1 of 4 · The first question" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since -= QUIET_S
@@ -394,12 +395,12 @@ async def test_questions_come_in_the_order_of_the_calls_whichever_is_ready_first
     first, second, third = (replace(ASKED, call_id=name, summary=f"The {name} question") for name in names)
     async with on_stage(size=(100, 40)) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Do it"), *started, third, second)
-        await until(pilot, lambda: "The second question" in screen_text(app) and "1 more" in screen_text(app))
+        await until(pilot, lambda: "1 of 2 · The second question" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since += 60
         services.chat.publish(first)
-        await until(pilot, lambda: "The first question" in screen_text(app) and "2 more" in screen_text(app))
+        await until(pilot, lambda: "1 of 3 · The first question" in screen_text(app))
 
 
 async def test_a_question_that_can_be_answered_stays_when_an_earlier_call_asks() -> None:
@@ -412,8 +413,7 @@ async def test_a_question_that_can_be_answered_stays_when_an_earlier_call_asks()
         assert isinstance(screen, Approval)
         screen._since -= 60
         services.chat.publish(first)
-        await until(pilot, lambda: "1 more" in screen_text(app))
-        assert "The second question" in screen_text(app)
+        await until(pilot, lambda: "1 of 2 · The second question" in screen_text(app))
 
 
 async def test_a_call_that_asks_again_in_the_same_words_is_asked_again() -> None:
@@ -421,7 +421,7 @@ async def test_a_call_that_asks_again_in_the_same_words_is_asked_again() -> None
         services.chat.publish(*scenes.begun("Do it"))
         for count in (1, 2):
             services.chat.publish(replace(ASKED))
-            await until(pilot, lambda: "ponder asks" in screen_text(app))
+            await until(pilot, lambda: " ASKS " in screen_text(app))
             screen = app.screen
             assert isinstance(screen, Approval)
             screen._since -= QUIET_S

@@ -22,6 +22,7 @@ from tui.domain.events import ApprovalAsked, ApprovalSettled, Stamped, TurnFaile
 from tui.domain.fenced import fenced
 from tui.domain.messages import Role, Turn
 from tui.domain.printable import one_line, printable
+from tui.domain.rule_words import rule_words, session_words
 from tui.domain.stream import Finish
 
 FRAME_S = 0.03
@@ -186,13 +187,16 @@ def permission_options(asked: ApprovalAsked) -> list[schema.PermissionOption]:
             )
             for answer, text in asked.answers
         ]
+    rules = [(rule, printable(rule_words(rule, asked))) for rule in asked.patterns]
     always = [
-        schema.PermissionOption(option_id=rule, name=f"Always for {printable(rule)}", kind="allow_always")
-        for rule in asked.patterns
+        schema.PermissionOption(option_id=rule, name=f"Always allow {allowed}", kind="allow_always")
+        for rule, allowed in rules
     ]
+    words = printable(session_words(asked))
+    session = [schema.PermissionOption(option_id="session", name=words, kind="allow_always")] if asked.session else []
     return [
         schema.PermissionOption(option_id="once", name="Yes, once", kind="allow_once"),
-        schema.PermissionOption(option_id="session", name="Yes, for this session", kind="allow_always"),
+        *session,
         *always,
         schema.PermissionOption(option_id="no", name="No", kind="reject_once"),
     ]

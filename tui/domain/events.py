@@ -117,6 +117,8 @@ class ApprovalAsked:
     """Facts about the call, one per line: the folder, the address, why no rule allowed it."""
     answers: tuple[tuple[str, str], ...] = ()
     """(answer, text of its row) if the question is not about a tool call; otherwise the usual answers apply."""
+    session: str = ""
+    """The rule that the answer ``session`` gives; empty if that would allow no more than this call."""
 
 
 @dataclass(frozen=True, slots=True)

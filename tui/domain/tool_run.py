@@ -20,11 +20,11 @@ def _ignore() -> None:
 class ToolRun:
     """The connection of one call to the user."""
 
-    ask: Callable[[ToolCallBlock, str, str, tuple[str, ...], str], Awaitable[str]]
-    """Asks the user for permission: ``ask(call, summary, detail, patterns, note)``.
+    ask: Callable[[ToolCallBlock, str, str, tuple[str, ...], str, str], Awaitable[str]]
+    """Asks the user for permission: ``ask(call, summary, detail, patterns, note, session)``.
 
     Returns ``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``). ``detail`` is written by
-    the model, ``note`` by ponder.
+    the model, ``note`` by ponder; ``session`` is the rule that this answer gives, empty if it gives none.
     """
     settle: Callable[[ToolCallBlock], None]
     """Withdraws the question about a call that has become allowed in the meantime."""

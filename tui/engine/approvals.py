@@ -32,15 +32,13 @@ class PendingApprovals:
         """Withdraw the question: the call became allowed while it waited."""
         self.answer(call_id, "once")
 
-    async def ask(
-        self, turn_id: str, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
-    ) -> str:
+    async def ask(self, asked: ApprovalAsked) -> str:
         """``once``, ``session``, a pattern, or ``no``; always ``no`` without a user."""
         if not self._interactive:
             return NO_USER
-        if call.call_id in self._open:
-            return f"no: another call with the id `{call.call_id}` waits already"
-        return await self._ask(ApprovalAsked(turn_id, call.call_id, call.name, summary, detail, patterns, note))
+        if asked.call_id in self._open:
+            return f"no: another call with the id `{asked.call_id}` waits already"
+        return await self._ask(asked)
 
     async def ask_about_request(self, asked: ApprovalAsked) -> str:
         """The answer to a question that is not about a call of the model; always ``no`` without a user."""
@@ -96,7 +94,13 @@ class CallApproval:
     """Store whether the call may have run."""
 
     async def ask(
-        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
+        self,
+        call: ToolCallBlock,
+        summary: str,
+        detail: str,
+        patterns: tuple[str, ...],
+        note: str = "",
+        session: str = "",
     ) -> str:
         """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``).
 
@@ -107,7 +111,8 @@ class CallApproval:
         running.may_have_run = running.agreed
         await self.store()
         since = self.now()
-        answer = await self.approvals.ask(self.turn_id, call, summary, detail, patterns, note)
+        asked = ApprovalAsked(self.turn_id, call.call_id, call.name, summary, detail, patterns, note, session=session)
+        answer = await self.approvals.ask(asked)
         running.waited_s += self.now() - since
         running.agreed, running.may_have_run = running.agreed or is_yes(answer), True
         if is_yes(answer):

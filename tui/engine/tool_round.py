@@ -8,7 +8,7 @@ import logging
 from dataclasses import field, replace
 
 from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
-from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
+from tui.domain.events import ApprovalAsked, ToolFinished, ToolProgressed, ToolStarted
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count
 from tui.domain.messages import Message, Role
@@ -127,13 +127,9 @@ class ToolRound:
 
     async def _ask_about_repetition(self, call: ToolCallBlock) -> str | None:
         times = self.history.in_a_row
-        answer = await self.turn.approvals.ask(
-            self.turn.id,
-            call,
-            f"The same call for the {times}th time in a row".replace("3th", "3rd"),
-            call.arguments,
-            (),
-        )
+        summary = f"The same call for the {times}th time in a row".replace("3th", "3rd")
+        asked = ApprovalAsked(self.turn.id, call.call_id, call.name, summary, call.arguments)
+        answer = await self.turn.approvals.ask(asked)
         return None if is_yes(answer) else DENIED
 
     async def _run_one(self, position: int, slots: asyncio.Semaphore) -> None:

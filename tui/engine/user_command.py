@@ -68,9 +68,16 @@ class UserCommands:
     def _asker(self, limit: asyncio.Timeout, limit_s: float | None) -> Callable[..., Awaitable[str]]:
         """Asks for approval; the time limit is paused meanwhile."""
 
-        async def ask(call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = "") -> str:
+        async def ask(
+            call: ToolCallBlock,
+            summary: str,
+            detail: str,
+            patterns: tuple[str, ...],
+            note: str = "",
+            session: str = "",
+        ) -> str:
             limit.reschedule(None)
-            asked = ApprovalAsked("", call.call_id, call.name, summary, detail, patterns, note)
+            asked = ApprovalAsked("", call.call_id, call.name, summary, detail, patterns, note, session=session)
             answer = await self._approvals.ask_about_request(asked)
             if limit_s is not None:
                 limit.reschedule(asyncio.get_running_loop().time() + limit_s)

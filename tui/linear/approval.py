@@ -8,6 +8,7 @@ from tui.domain.blank_marks import marked
 from tui.domain.diffs import is_diff
 from tui.domain.events import ApprovalAsked
 from tui.domain.format_numbers import count
+from tui.domain.rule_words import rule_words, session_words
 from tui.linear.questions import Choice
 
 WITH_REASON = "no:"
@@ -34,19 +35,12 @@ def answers(asked: ApprovalAsked) -> Sequence[Choice]:
     """The possible answers."""
     if asked.answers:
         return [Choice(answer, text) for answer, text in asked.answers]
-    rules = [Choice(pattern, f"always for {rule_text(pattern, asked)}") for pattern in asked.patterns]
+    rules = [Choice(pattern, f"always allow {rule_words(pattern, asked)}") for pattern in asked.patterns]
+    session = [Choice("session", session_words(asked).replace("Yes", "yes", 1))] if asked.session else []
     return [
         Choice("once", "yes, once"),
-        Choice("session", "yes, for this session"),
+        *session,
         *rules,
         Choice("no", "no"),
         Choice(WITH_REASON, "no, and tell the model why"),
     ]
-
-
-def rule_text(pattern: str, asked: ApprovalAsked) -> str:
-    """The rule; without the command, which was printed above."""
-    exact = f"{asked.tool}(={asked.detail})"
-    if pattern.startswith(exact):
-        return f"exactly this command ({pattern.removeprefix(exact).strip()})"
-    return marked(pattern.replace("\n", "␊"))

@@ -79,14 +79,14 @@ class Shell:
         exact = f"{self.name}(={command}) {Strength.FULL}"
         stopped = command in self._stopped
         enforceable = await asyncio.to_thread(self.sandbox.strengths)
+        prefixes = self._prefixes(command, enforceable)
+        about = self._about_sandbox(stopped=stopped, offers_it=bool(prefixes))
         action = IntendedAction(
             requested=RequestedAccess(tool=self.name, access=Access.SHELL, target=command, stopped=stopped),
             summary="Run a command",
             detail=command,
-            note="\n".join(
-                (f"in {on_a_line(self.workspace.root)}", *self._about_sandbox(enforceable, stopped=stopped))
-            ),
-            patterns=(exact, *self._prefixes(command, enforceable)),
+            note=f"in {on_a_line(self.workspace.root)}\n{about}",
+            patterns=(exact, *prefixes),
             session=exact,
         )
 
@@ -149,14 +149,11 @@ class Shell:
             notes.append(f"(in the sandbox: {strength.description})")
         return notes
 
-    def _about_sandbox(self, enforceable: frozenset[Strength], *, stopped: bool) -> list[str]:
+    def _about_sandbox(self, *, stopped: bool, offers_it: bool) -> str:
         if stopped:
-            return ["The sandbox stopped this command before. Yes runs it without the sandbox."]
-        if not enforceable:
-            return ["No sandbox on this system: only this exact command can be allowed permanently."]
-        writing = " rw also writes this folder;" if Strength.WRITES_FOLDER in enforceable else ""
-        without = f"Yes runs it without a sandbox. Rules ending in ro or rw use {self.sandbox.name()}:"
-        return [f"{without} ro only reads;{writing} neither uses the network."]
+            return "The sandbox stopped this command before. It now runs without a sandbox, with network."
+        named = f" The answers that say so use {self.sandbox.name()}, without network." if offers_it else ""
+        return f"Runs without a sandbox, with network.{named}"
 
     def _prefixes(self, command: str, enforceable: frozenset[Strength]) -> list[str]:
         prefix = prefix_to_offer(command)

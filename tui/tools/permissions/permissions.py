@@ -95,7 +95,8 @@ class Permissions:
         question = (call, action, run)
         self._asking.append(question)
         try:
-            answer = await run.ask(call, action.summary, action.detail, offered_rules, note)
+            session_rule = self._session_rule(action, patterns, run)
+            answer = await run.ask(call, action.summary, action.detail, offered_rules, note, session_rule)
         finally:
             self._asking.remove(question)
         if (run.session, call.call_id) in self._settled:
@@ -139,6 +140,15 @@ class Permissions:
             return ()
         patterns = action.patterns[:1] if ruling.exact_opens else action.patterns
         return tuple(pattern for pattern in patterns if self._valid(pattern))
+
+    def _session_rule(self, action: IntendedAction, patterns: tuple[str, ...], run: ToolRun) -> str:
+        """The rule that the answer `session` gives; empty if even with it this call would ask again."""
+        rule = action.session or next(iter(patterns), "")
+        if not rule or not self._valid(rule):
+            return ""
+        book = self._book(run.session).with_session_rules((read_rule(RuleEffect.ALLOW, rule, home=self.home),))
+        decided = book.decide(action.requested, tainted=run.tainted)
+        return rule if decided.effect is RuleEffect.ALLOW else ""
 
     def _valid(self, pattern: str) -> bool:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -14,9 +13,9 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from tui.domain.blank_marks import marked
 from tui.domain.events import ApprovalAsked
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.rule_words import rule_words, session_words
 
 LONGEST_RULE = 240
 """Longest rule offered, in characters, because an answer must be visible in full."""
@@ -40,29 +39,14 @@ def answers_to(asked: ApprovalAsked, folder: str) -> list[Answer]:
     """The possible answers in the order of their numbers."""
     if asked.answers:
         return [Answer(key, words) for key, words in asked.answers]
-    rules = [(pattern, _rule_text(pattern, asked, folder)) for pattern in asked.patterns]
+    rules = [(pattern, rule_words(pattern, asked, folder)) for pattern in asked.patterns]
     return [
         Answer("once", "Yes, once"),
-        Answer("session", "Yes, for this session"),
-        *(Answer(pattern, f"Always for {text}") for pattern, text in rules if len(text) <= LONGEST_RULE),
+        *([Answer("session", session_words(asked, folder))] if asked.session else []),
+        *(Answer(pattern, f"Always allow {text}") for pattern, text in rules if len(text) <= LONGEST_RULE),
         Answer(NO, "No"),
         *([Answer(NO_BECAUSE, "No, and tell the model why…")] if asked.turn_id else []),
     ]
-
-
-def _rule_text(pattern: str, asked: ApprovalAsked, folder: str) -> str:
-    """The rule with hidden characters made visible; omits the command, which is shown above.
-
-    A path in the working folder begins with ``./``; the rule itself has it in full.
-    """
-    exact = f"{asked.tool}(={asked.detail})"
-    if pattern.startswith(exact):
-        return f"exactly this command ({pattern.removeprefix(exact).strip()})"
-    subject, _, path = pattern.partition("(")
-    inside = f"{glob.escape(folder)}/"
-    if folder and path.startswith(inside):
-        pattern = f"{subject}(./{path.removeprefix(inside)}"
-    return marked(pattern.replace("\n", "␊"))
 
 
 class Answers(Widget, can_focus=True):
@@ -102,7 +86,7 @@ class Answers(Widget, can_focus=True):
         self.refresh(layout=True)
 
     def set_low(self, *, low: bool) -> None:
-        """Use two columns if every answer has room in one."""
+        """Use two columns if the answers take fewer rows in them."""
         if low != self._is_low:
             self._is_low = low
             self.refresh(layout=True)
@@ -135,22 +119,27 @@ class Answers(Widget, can_focus=True):
             [Content.assemble(*(text for _, text in line)) for line in self._lines(self.size.width)]
         )
 
-    def _columns(self, width: int) -> int:
-        """The width of a column; that of the widget if there is only one."""
-        half = width // 2
-        longest = max((Content(row.words).cell_length for row in self.rows), default=0) + INDENT + 1
-        return half if self._is_low and half >= max(LEAST_COLUMN, longest) else width
-
     def _lines(self, width: int) -> list[list[tuple[int, Content]]]:
-        """The lines, each with the answers whose rows are in it."""
-        column = self._columns(max(1, width))
+        """The lines, each with the answers whose rows are in it; in two columns where that takes fewer."""
+        width = max(1, width)
+        one = [[(index, row)] for index in range(len(self.rows)) for row in self._cell(index, width)]
+        if not self._is_low or width // 2 < LEAST_COLUMN:
+            return one
+        two = self._lines_of_pairs(width // 2)
+        return two if len(two) < len(one) else one
+
+    def _lines_of_pairs(self, column: int) -> list[list[tuple[int, Content]]]:
         cells = [self._cell(index, column) for index in range(len(self.rows))]
-        if column == width:
-            return [[(index, row)] for index, cell in enumerate(cells) for row in cell]
         half = (len(cells) + 1) // 2
-        return [
-            [(index, cells[index][0]) for index in (line, line + half) if index < len(cells)] for line in range(half)
-        ]
+        blank = Content(" " * column)
+        lines: list[list[tuple[int, Content]]] = []
+        for first in range(half):
+            pair = [index for index in (first, first + half) if index < len(cells)]
+            lines.extend(
+                [(index, cells[index][at] if at < len(cells[index]) else blank) for index in pair]
+                for at in range(max(len(cells[index]) for index in pair))
+            )
+        return lines
 
     def _cell(self, index: int, column: int) -> list[Content]:
         """The rows of one answer, as wide as its column."""

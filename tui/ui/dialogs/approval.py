@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import events, on, work
 from textual.content import Content
 from textual.geometry import Region
@@ -23,9 +24,8 @@ from tui.domain.events import ApprovalAsked
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.printable import one_line
 from tui.ui.dialogs.answers import NO, NO_BECAUSE, Answers, answers_to
-from tui.ui.dialogs.call_details import FEWEST_ROWS, CallDetails
+from tui.ui.dialogs.call_details import FEWEST_ROWS, CallDetails, summary_of
 from tui.ui.dialogs.sheet import STYLES, Keys, Sheet
-from tui.ui.graphemes import line_within
 from tui.ui.input.field import Field
 
 QUIET_S = 0.3
@@ -45,9 +45,8 @@ BESIDE = 6
 """Columns of frame and padding on both sides."""
 TOO_SMALL = "Window too small to show the call. Enlarge it, or press esc twice for no."
 TOO_SMALL_AGAIN = "Window too small to show the call. Enlarge it; esc again denies."
-TITLE = 24
-"""Columns of the title of the session that asks."""
-WHO_ASKS = "ponder asks, not the model"
+BESIDE_TITLE = 28
+"""Columns of the frame, of ASKS and of the number of the question."""
 STEERING = frozenset({"up", "down", "home", "end", "pageup", "pagedown", "enter", "escape", "ctrl+y"}) | {
     *("ctrl+home", "ctrl+end"),
     *(f"alt+{number}" for number in range(1, 10)),
@@ -68,8 +67,22 @@ class AskingSession:
     """The session that asks, and the folder in which its tools work."""
 
     session: str = ""
-    title: str = ""
     folder: str = ""
+
+
+def _is_titled(asked: ApprovalAsked, width: int) -> bool:
+    """Whether all of the summary has room in the title of a sheet of this width."""
+    return cell_len(summary_of(asked)) <= width - BESIDE_TITLE
+
+
+def _head(asked: ApprovalAsked, number: int, total: int, *, with_summary: bool) -> Content:
+    """Which of the questions this is, and what it is about."""
+    what = summary_of(asked) if with_summary else one_line(asked.tool, 60)
+    return (
+        Content.styled(" ASKS ", "reverse bold $warning")
+        + Content.styled(f"  {number} of {total} · " if total > 1 else "  ", "$muted-text")
+        + Content.styled(what, "bold $foreground")
+    )
 
 
 class Approval(Sheet[None]):
@@ -82,9 +95,7 @@ class Approval(Sheet[None]):
     OPENS_OVER = frozenset({"program.help", "program.palette"})
     KEYS: ClassVar[Keys] = (
         ("up down", "move"),
-        ("enter", "pick"),  # short words: at 80 columns every key must be named
-        ("1", "number"),
-        ("pagedown", "more"),
+        ("pagedown", "more"),  # short words: at 80 columns every key must be named
         ("ctrl+c", "stop"),
     )
     LAST_KEYS: ClassVar[Keys] = (("ctrl+s", "later"),)
@@ -95,13 +106,13 @@ class Approval(Sheet[None]):
         super().__init__()
         self._waiting = waiting
         self._asker = asker or AskingSession()
+        self.session = self._asker.session
         self._now = now
         self._since = now()
         self._armed_at = float("-inf")
         self._asked: ApprovalAsked | None = None
         self._answered: list[ApprovalAsked] = []
         self._too_small = False
-        self._number_key = "1"
         self._fitted = Region()
         """The place of the conversation when the sheet was fitted to it."""
         self.over = False
@@ -119,11 +130,6 @@ class Approval(Sheet[None]):
         self.ponder.chat.composer.show_asked(asked=True)
         self._look()
         self.set_interval(LOOK_S, self._look)
-
-    @property
-    def session(self) -> str:
-        """The session that asks."""
-        return self._asker.session
 
     def on_screen_resume(self) -> None:
         """Ignore keys for a moment after help or the palette was closed: they were meant for those."""
@@ -145,25 +151,27 @@ class Approval(Sheet[None]):
         if not any(asked is self._asked for asked in left) or (self._is_quiet() and left[0] is not self._asked):
             # An earlier call's question comes first while the current one cannot be answered yet.
             self._ask(left[0])
-        more = f" · {len(left) - 1} more" if len(left) > 1 else ""
-        self.note(f"{WHO_ASKS}{more}")
+        if self._asked is not None:
+            number = len(self._answered) + 1
+            self.head.update(_head(self._asked, number, number - 1 + len(left), with_summary=self._call.is_titled))
         self._call.update_end_seen()
         self._call.add_colours()
         if self._now() - self._armed_at > ARMED_S:
             self._disarm()
-        self._show_number_key()
+        self._show_answer_keys()
         if (
             self._fitted != self.ponder.chat.conversation_area.region
         ):  # the draft has more rows, or the window was resized
             self._fit()
         self._make_room()
 
-    def _show_number_key(self) -> None:
-        """Name the key that gives the first answer: beside a draft, its number alone is text."""
-        key = "alt+1" if self.ponder.chat.composer.text else "1"
-        if key != self._number_key:
-            self._number_key = key
-            self.show_keys([(key if word == "number" else other, word) for other, word in self.KEYS])
+    def _show_answer_keys(self) -> None:
+        """Name the keys that answer now: beside a draft, a number alone is text, and enter takes a chosen row."""
+        number = f"1–{len(self._list.rows)}"
+        keys = f"alt+{number}" if self.ponder.chat.composer.text else number
+        shown = [(keys, "choose"), *([("enter", "take")] if self._list.index is not None else []), *self.KEYS]
+        if shown != list(self.shown_keys):
+            self.show_keys(shown)
 
     def _left(self) -> Sequence[ApprovalAsked]:
         """Open questions, compared by identity: one call may ask twice with the same text."""
@@ -172,14 +180,7 @@ class Approval(Sheet[None]):
     def _ask(self, asked: ApprovalAsked) -> None:
         self._asked = asked
         self._since = self._now()
-        self.head.update(
-            Content.styled(" ASKS ", "reverse bold $warning")
-            + Content.styled(f"  {one_line(asked.tool, 60)}", "bold $foreground")
-            + Content.styled(
-                f"  in “{line_within(self._asker.title, TITLE)}”" if self._asker.title else "", "$muted-text"
-            )
-        )
-        self._call.show(asked)
+        self._call.show(asked, is_titled=_is_titled(asked, self.ponder.chat.conversation_area.region.width))
         self._list.show(answers_to(asked, self._asker.folder))
         self._small.update(TOO_SMALL)
         self._reason.display = False
@@ -200,6 +201,8 @@ class Approval(Sheet[None]):
         """
         size, area = self.app.size, self.ponder.chat.conversation_area.region
         self._fitted = area
+        if self._asked is not None and self._call.is_titled and not _is_titled(self._asked, area.width):
+            self._call.show_summary(self._asked, is_titled=False)
         low = size.height < LOW
         self.set_class(low, "-low")
         self._list.set_low(low=low)

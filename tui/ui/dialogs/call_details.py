@@ -73,12 +73,19 @@ def rows_of(text: str, columns: int) -> int:
     return sum(max(1, len(Content(line).wrap(max(1, columns)))) for line in text.split("\n"))
 
 
+def summary_of(asked: ApprovalAsked) -> str:
+    """What the call is, in one line with hidden characters made visible."""
+    return marked(asked.summary.replace("\n", " "))
+
+
 class CallDetails(Vertical):
     """The call being asked about. ``end_seen`` is true once its last line was on the screen."""
 
     def __init__(self, theme_styles: ThemeStyles) -> None:
         super().__init__()
         self.end_seen = False
+        self.is_titled = False
+        """The title of the sheet says what the call is."""
         self._summary = Static("", markup=False, classes="prompt")
         self._said = Static("", markup=False, classes="said")
         self._page = Page(theme_styles)
@@ -108,11 +115,10 @@ class CallDetails(Vertical):
         """Watch every scroll."""
         self.watch(self._page, "scroll_y", self.update_end_seen, init=False)
 
-    def show(self, asked: ApprovalAsked) -> None:
-        """Show a call."""
-        summary, note = marked(asked.summary.replace("\n", " ")), marked(asked.note)
-        self._words = f"{summary}\n{note}" if note else summary
-        self._summary.update(Content(summary))
+    def show(self, asked: ApprovalAsked, *, is_titled: bool) -> None:
+        """Show a call; its summary only if the title does not say it."""
+        self.show_summary(asked, is_titled=is_titled)
+        note = marked(asked.note)
         self._said.update(Content(note))
         self._said.set_class(not note, "-empty")
         self.end_seen = not asked.detail
@@ -122,6 +128,14 @@ class CallDetails(Vertical):
         language = language_of_file(asked.summary) or language_of(asked.tool)
         self._show_detail(asked.detail, language)
         self._page.scroll_home(animate=False)
+
+    def show_summary(self, asked: ApprovalAsked, *, is_titled: bool) -> None:
+        """Show what the call is, unless the title says it."""
+        self.is_titled = is_titled
+        summary = "" if is_titled else summary_of(asked)
+        self._words = "\n".join(filter(None, (summary, marked(asked.note))))
+        self._summary.update(Content(summary))
+        self._summary.set_class(not summary, "-empty")
 
     def _show_detail(self, detail: str, language: str, *, keep_place: bool = False) -> None:
         missed = lexers().missed
@@ -150,7 +164,7 @@ class CallDetails(Vertical):
 
     def rows_of_words(self, columns: int) -> int:
         """Rows of what is around the call: what it is about, facts, and how much is below."""
-        return rows_of(self._words, columns) + 1
+        return (rows_of(self._words, columns) if self._words else 0) + 1
 
     def warn_unread(self) -> None:
         """Point to the unread part after an early "yes"."""

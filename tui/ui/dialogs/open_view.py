@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tui.commands.registry import CommandScope, View
 from tui.domain.search_terms import SearchTerms
-from tui.engine.state import title_of
 from tui.ui.transcript.section import Speaker
 from tui.ui.workers import start_work
 
@@ -256,7 +255,7 @@ def _approval(app: PonderApp, call_id: str) -> None:
     shown = app.chat.view()
     if shown is None or any(isinstance(screen, Sessions) for screen in app.screen_stack):
         return  # the list shows that it asks, and asks again when it is closed
-    asker = AskingSession(shown.session, title_of(shown), app.services.tools.folder)
+    asker = AskingSession(shown.session, app.services.tools.folder)
 
     def waiting() -> Sequence[ApprovalAsked]:
         view = app.chat.view()

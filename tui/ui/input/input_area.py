@@ -14,7 +14,7 @@ from textual.markup import escape
 from textual.message import Message
 from textual.widgets import Static
 
-from tui.commands.registry import Completion, complete, cost_of_line, is_command, is_taken
+from tui.commands.registry import Completion, Registry, complete, cost_of_line, is_command, is_taken
 from tui.domain.command_lines import command_at
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
@@ -356,7 +356,7 @@ class InputArea(Vertical):
             self._accept()
             if not self._is_taken(text):
                 return
-        elif chosen is not None and not (is_command(text) and self._is_complete(text)):
+        elif chosen is not None and not (is_command(text) and _is_complete(self._ui_services.registry, text)):
             self._accept()
             return
         self._offer(())
@@ -374,9 +374,10 @@ class InputArea(Vertical):
             return None
         return is_taken(self._ui_services.registry, self._ui_services.context(), line)
 
-    def _is_complete(self, text: str) -> bool:
-        word, blank, rest = text.removeprefix("/").partition(" ")
-        return self._ui_services.registry.by_slash(word) is not None and not (blank and not rest)
+
+def _is_complete(registry: Registry, text: str) -> bool:
+    word, blank, rest = text.removeprefix("/").partition(" ")
+    return registry.by_slash(word) is not None and not (blank and not rest)
 
 
 class EditMode:
