@@ -46,8 +46,6 @@ async def test_folded_turns_collapse_into_one_line_also_when_opened_again_and_un
     async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, services, pilot):
         before = rows(app)
         await fold(app, services, pilot)
-        await until(pilot, lambda: "Undo with /uncompress" in screen_text(app))
-        app.clear_notifications()  # one lies over the end of the line
         await until(pilot, lambda: "They **estimated** civilisations." in screen_text(app))
         assert "The Drake equation" not in screen_text(app)
         assert "And with L = 10,000 years?" in screen_text(app)

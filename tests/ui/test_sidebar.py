@@ -12,7 +12,7 @@ from textual.widgets._toast import Toast
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.cost import paid_in
-from tui.domain.events import MeterChanged, ModelChanged, Notice, Severity
+from tui.domain.events import CompressionFinished, MeterChanged, ModelChanged, Notice, Severity
 from tui.domain.listing import ModelInfo
 from tui.domain.thinking import ModelSpec, ThinkingLevel
 from tui.domain.usage import Certainty, MeterReading, Part
@@ -458,6 +458,16 @@ async def test_what_the_conversation_says_itself_is_no_message_above_the_compose
         app.say("The model is `opus` now.")
         app.say("Something else.")
         await until(pilot, lambda: "Something else." in screen_text(app))
+        assert len(app.screen.query(Toast)) == 1
+
+
+async def test_what_the_conversation_says_out_of_view_is_a_message_too() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 24)) as (app, services, pilot):
+        app.chat.transcript.focus()
+        await pilot.press("g")
+        await until(pilot, lambda: not app.chat.transcript.column.following)
+        services.chat.publish(CompressionFinished(900, 900, error="There is no finished turn to compress."))
+        await until(pilot, lambda: "Not compressed: There is no finished turn to compress." in screen_text(app))
         assert len(app.screen.query(Toast)) == 1
 
 

@@ -207,12 +207,9 @@ class UiServices:
                     self._app.chat.conversation.show(self.display_options())
                 follow_settings(self._app, values)
             case Notice():
-                self.toasts.follow(event)
-            case CompressionFinished(before, after, error="", summary=summary) if summary:
-                self.say(
-                    f"Compressed {tokens(before)} → {tokens(after)} {noun(after, 'token')}.",
-                    advice="Undo with /uncompress.",
-                )
+                self.toasts.say_beside_conversation(event)
+            case CompressionFinished() if event.error or event.summary:
+                self.toasts.say_beside_conversation(_compression_notice(event))
             case TurnFailed(turn, error):
                 self._app.editing.restore(turn)
                 if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY and error.code != NO_LOGIN:
@@ -260,6 +257,14 @@ class UiServices:
         view = self._app.chat.view()
         if view is not None and self._app.screen is self._app.chat:
             self._app.call_later(self._app.show_view, View.KEY, view.spec.provider)
+
+
+def _compression_notice(event: CompressionFinished) -> Notice:
+    """What the conversation says of it."""
+    if event.error:
+        return Notice(Severity.WARNING, f"Not compressed: {event.error}")
+    sizes = f"{tokens(event.before)} → {tokens(event.after)} {noun(event.after, 'token')}"
+    return Notice(Severity.INFO, f"Compressed {sizes}.", "Undo with /uncompress.")
 
 
 def _news_words(event: AppEvent) -> tuple[str, Severity]:

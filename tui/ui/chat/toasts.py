@@ -49,12 +49,14 @@ class Toasts:
         self._app.notify(message, severity=level, markup=False, timeout=seconds)  # type: ignore[arg-type]  # one of three
         self._app.call_after_refresh(self.place)
 
-    def follow(self, notice: Notice) -> None:
-        """Remove the toast that repeats the end of the conversation, also one that is shown later."""
+    def say_beside_conversation(self, notice: Notice) -> None:
+        """Show what the conversation says at its end, unless that end is on the screen; then remove its repetition."""
         chat = self._app.chat
         if chat.transcript.display and chat.transcript.column.following:
             message = self._in_conversation = toast_text(notice.text, notice.advice)
             drop_notifications(self._app, lambda toast: toast.message == message)
+        elif chat.transcript.display:
+            self.say(notice.text, notice.severity, notice.advice)
 
     def drop(self) -> None:
         """Remove what would cover a sheet; warnings and errors stay."""
