@@ -186,7 +186,9 @@ class Columns(Sheet[str], Generic[C]):
     def action_scroll_answers(self, way: str) -> None:
         """Scroll the answers that are shown, or the focused one."""
         for column in self.columns:
-            if column.display and (self._is_together or column is self.columns[self.focused_column]):
+            wanted = column.display and (self._is_together or column is self.columns[self.focused_column])
+            # One that is shown whole would refuse the key for all.
+            if wanted and column.transcript.allow_vertical_scroll:
                 getattr(column.transcript, f"action_{way}")()
 
     def key_s(self) -> None:
