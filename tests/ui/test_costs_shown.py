@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
+from tests.ui.stage import on_stage, screen_text, until
 from tui.context.bill import bill_of
 from tui.domain.blocks import TextBlock
 from tui.domain.compression import CompressionPreview, SummaryRun
@@ -81,9 +84,9 @@ async def test_the_inspector_says_what_would_be_folded_and_what_was_paid() -> No
         "  And?",
         "",
         "Cost: $0.38",
-        "  anthropic/claude-opus-5   in 8.2k (6.1k cached) · out 14.3k · $0.36",
+        "  anthropic/claude-opus-5   in 8.2k (6.1k cached) · out 1.9k · $0.36",
         "    thinking 12.4k · 87% of the output · cost unknown",
-        "  anthropic/claude-haiku-5 for summaries   in 900 · out 80 · $0.020",
+        "  anthropic/claude-haiku-5 for summaries   in 900 · out 80 (with thinking) · $0.020",
         "    thinking unknown",
         "",
     ]
@@ -132,3 +135,18 @@ def test_the_sidebar_and_the_inspector_say_what_the_cache_saved() -> None:
     bill = bill_of(paid, None, lambda _origin, _usage: -0.02)
     lines = [plain(line) for line in bill_page(bill)]
     assert "    saved by the cache -$0.020" in lines
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_the_meter_of_the_status_line_stays_where_it_is_while_something_runs(width: int) -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(width, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):
+        title, *_, status, _keys = screen_text(app).splitlines()
+        assert "claude-opus-5" not in title
+        assert "31 %" not in title
+        assert all(fact in status for fact in ("claude-opus-5 · high", "31 %", "at least $0.72"))
+        place = status.index("31 %")
+        services.chat.publish(*scenes.begun(), *scenes.thinking("Hm."))
+        await until(pilot, lambda: "thinking" in screen_text(app).splitlines()[-2])
+        busy = screen_text(app).splitlines()[-2]
+        assert busy.index("31 %") == place
+        assert "at least $0.72" in busy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,13 @@ import pytest
 from tests.ui import scenes
 from tests.ui.fake_chat import BODY
 from tests.ui.stage import on_stage, screen_text, until
+from tui.domain.format_numbers import tokens
 from tui.domain.listing import ExchangeInfo
-from tui.ui.dialogs.inspector import as_curl, diff_lines
+from tui.domain.usage import Part
+from tui.ui.dialogs.inspector import as_curl, diff_lines, meter_rows
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.json_view import first_folds, nodes
+from tui.ui.panels.page import Page
 
 
 async def test_parts_say_what_goes_what_stays_and_why() -> None:
@@ -110,3 +114,27 @@ def test_long_lists_start_folded_but_for_their_end() -> None:
 @pytest.mark.parametrize("value", [{}, [], "", 0, None, True, {"a": [[], {}]}, [1, "x", None]])
 def test_unfolded_the_tree_is_the_json(value: object) -> None:
     assert json.loads("".join(plain(node.runs) for node in nodes(value, set()))) == value
+
+
+async def test_reasons_have_a_column_and_no_text_touches_the_scrollbar() -> None:
+    turns = [scenes.turn(f"{'A long question ' * number}?", "Words. " * 40, number, "Hm. " * 30) for number in (1, 9)]
+    async with on_stage(*turns, size=(100, 30)) as (app, _, pilot):
+        await pilot.press("f12")
+        await until(pilot, lambda: "Wire inspector" in screen_text(app) and "Sent:" in screen_text(app))
+        page = app.screen.query_one(Page)
+        rows = [row for row in page.text().splitlines() if "your settings" in row]
+        assert len(rows) == 2
+        assert len({row.index("your settings") for row in rows}) == 1
+        assert page.size.width < page.outer_size.width
+        assert max(len(row.rstrip()) for row in page.text().splitlines()) < page.size.width
+
+
+def test_what_is_not_sent_adds_up_to_what_is_stored_and_not_sent() -> None:
+    reading = replace(scenes.METER, raw=scenes.METER.effective + 15_000)
+    thinking = reading.parts[Part.THINKING_STRIPPED]
+    rows = [plain(line) for line in meter_rows(reading, 80)]
+    at = next(number for number, row in enumerate(rows) if row.startswith("Not sent"))
+    assert [row.split() for row in rows[at + 1 : at + 3]] == [
+        ["thinking", tokens(thinking)],
+        ["replaced", "by", "a", "summary", tokens(15_000 - thinking)],
+    ]

@@ -93,18 +93,15 @@ def meter_text(reading: MeterReading) -> str:
     return f"{mark}{tokens(reading.effective)}{limit}"
 
 
-def essentials_text(status: Status) -> str:
-    """Model, level, share of the context window and cost, for the title bar: ``claude-opus-5 · med   31 % · $0.36``."""
-    limit = status.meter.limit if status.meter is not None else None
-    full = [share(status.meter.effective, limit)] if status.meter is not None and limit else []
-    return "   ".join(part for part in (status.name, " · ".join([*full, *filter(None, [status.cost])])) if part)
-
-
 WIDEST_BAR = 24
 USUAL_BAR = 12
 NARROWEST_BAR = 6
 """Cells of the bar: with much room, beside everything else, and at least."""
 GAP = "   "
+BUSY_COLUMNS = 19
+"""Columns for ``⠋ answering 12 s · ``, so that the meter stays where it is when work begins and ends."""
+ROOMY = 110
+"""Columns from which this has room beside the model; below, it takes its place."""
 
 
 def facts_line(status: Status, room: int, *, plain: bool = False) -> Content:
@@ -206,9 +203,10 @@ class StatusLine(Static):
         if busy:
             mark = THROBBER[self._frame % len(THROBBER)] if not self.still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
+        is_narrow = status.full and self.size.width < ROOMY
         if busy and status.asked and status.asked != status.name:
             parts += [(status.asked, "$muted-text"), (f"next {status.name}", "$foreground")]
-        elif status.name:
+        elif status.name and not (busy and is_narrow):  # the head of the arriving answer names it
             parts.append((status.name, "$foreground" if not busy else "$muted-text"))
         facts = (status.meter, status.cached, status.cost, self.size.width) if status.full else None
         drawn = repr((parts, facts))
@@ -216,6 +214,9 @@ class StatusLine(Static):
             self._drawn = drawn
             line = _joined(parts)
             if status.full:
+                name = width_of(status.name)
+                pinned = max(name, BUSY_COLUMNS) if is_narrow else name + BUSY_COLUMNS
+                line = line + Content(" " * (pinned - line.cell_length))
                 line = line + facts_line(status, self.size.width - line.cell_length, plain=self._plain())
             self.update(line, layout=False)
 
@@ -256,13 +257,12 @@ def elsewhere_text(sessions: Sequence[OpenSessionInfo]) -> str:
 
 
 class TitleBar(Static):
-    """The title, what other sessions do, and without the sidebar the essentials of it; redrawn only when it changes."""
+    """The title, what other sessions do, and whether the demo answers; redrawn only when it changes."""
 
     def __init__(self) -> None:
         super().__init__("", id="title", markup=False)
         self._title = ""
         self._elsewhere = ""
-        self._essentials = ""
         self._label = ""
         self._private = False
         self._shown: tuple[object, ...] = ()
@@ -273,8 +273,7 @@ class TitleBar(Static):
         self._draw()
 
     def show_status(self, status: Status) -> None:
-        """Show at the right end what the sidebar would show, if it is hidden."""
-        self._essentials = essentials_text(status) if status.full else ""
+        """Show at the right end whether the demo answers. What the sidebar shows, if it is hidden, is below."""
         self._label = DEMO_LABEL if status.demo else ""
         self._draw()
 
@@ -291,7 +290,7 @@ class TitleBar(Static):
         if not self.is_attached:  # the news may come while the screen closes
             return
         width = self.screen.size.width - 2
-        state = (self._title, self._elsewhere, self._label, self._essentials, self._private, width)
+        state = (self._title, self._elsewhere, self._label, self._private, width)
         if state == self._shown:
             return
         self._shown = state
@@ -299,11 +298,9 @@ class TitleBar(Static):
         left = left + Content.styled(f"{NOT_KEPT}  " if self._private else "", "bold $warning")
         title_room = min(width_of(self._title), LEAST_TITLE)
         right = Content("")
-        label = self._label.removeprefix("demo, ") if self._essentials else self._label  # they begin with "demo"
         for text, style in (
             (self._elsewhere, "bold $foreground"),
-            (label, "$warning"),
-            (self._essentials, "$muted-text"),
+            (self._label, "$warning"),
         ):
             more = Content.styled(f"{GAP}{text}", style) if text else Content("")
             if left.cell_length + title_room + right.cell_length + more.cell_length <= width:

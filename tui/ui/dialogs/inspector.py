@@ -32,6 +32,7 @@ from tui.domain.request import Verdict
 from tui.domain.usage import Certainty, MeterReading, Part
 from tui.engine.session import RequestPreview
 from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.panels.json_view import JsonView
 from tui.ui.panels.meter_bar import part_counts
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 MOST_PROMPTS = 6
 """Most turns named in the compression preview."""
+LEAST_TEXT = 8
+"""Columns for the beginning of a block below which it is left out."""
 PARTS_COLUMN = 46
 """Columns of a list of parts, the heading included."""
 MOST_TURNS = 60
@@ -60,7 +63,7 @@ def parts_page(preview: RequestPreview, turns: Sequence[Turn], bill: Bill) -> Li
             *_plan(preview),
             *_breakpoints(preview, len(turns)),
             [],
-            *_meter(preview.meter, width),
+            *meter_rows(preview.meter, width),
             [],
             *_compression(preview.compression),
             *bill_page(bill),
@@ -91,15 +94,18 @@ def _breakpoints(preview: RequestPreview, turns: int) -> Iterator[Line]:
         yield [Run(kept.words, "muted")]
 
 
-def _meter(reading: MeterReading, width: int) -> Iterator[Line]:
+def meter_rows(reading: MeterReading, width: int) -> Iterator[Line]:
     """The parts of the next request; beside or below them what is not sent, and the limits."""
     column = min(width, PARTS_COLUMN)
     sent = f"Sent: {tokens(reading.effective)} {noun(reading.effective, 'token')}"
     left: list[Line] = [[*_title(sent), Run(f"   {certainty_label(reading)}; {tokens(reading.raw)} stored", "muted")]]
     left += [_pair(text, weight, column) for text, weight, colour in part_counts(reading) if colour]
     right: list[Line] = []
-    if not_sent := reading.parts.get(Part.THINKING_STRIPPED, 0):
-        right += [_title("Not sent"), _pair("thinking", not_sent, column), []]
+    thinking = reading.parts.get(Part.THINKING_STRIPPED, 0)
+    replaced = reading.raw - reading.effective - thinking
+    not_sent = [row for row in (("thinking", thinking), (REPLACED, replaced)) if row[1] > 0]
+    if not_sent:
+        right += [_title("Not sent"), *(_pair(text, weight, column) for text, weight in not_sent), []]
     reserved = reading.parts.get(Part.RESERVED, 0) or None
     limits = (
         ("context window", reading.limit),
@@ -150,12 +156,21 @@ def bill_page(bill: Bill) -> Iterator[Line]:
     for row in bill.models:
         name = one_line(row.name, 60) + (" for summaries" if row.for_summaries else "")
         read = "unknown" if row.input is None else input_text(row.input, row.cached, row.written)
-        counts = f"in {read} · out {_count(row.output)}"
+        counts = f"in {read} · out {_output(row)}"
         yield [Run(f"  {name}   ", "text"), Run(f"{counts} · {row.cost.words}", "muted")]
         yield [Run(f"    thinking {_thinking(row)}", "muted")]
         if row.saved is not None:
             yield [Run(f"    saved by the cache {money(row.saved)}", "muted")]
     yield []
+
+
+def _output(row: ModelBill) -> str:
+    """The output without thinking, which has a row of its own; with it where not all of it is known."""
+    if row.output is None or not (row.thinking or row.thinking_unknown):
+        return _count(row.output)
+    if row.thinking_unknown:
+        return f"{tokens(row.output)} (with thinking)"
+    return tokens(max(0, row.output - (row.thinking or 0)))
 
 
 def _count(count: int | None) -> str:
@@ -179,6 +194,8 @@ def _turns(preview: RequestPreview, turns: Sequence[Turn], width: int) -> Iterat
     shown = list(turns)[-MOST_TURNS:]
     facts, scale = preview.target.facts, preview.meter.scale
     sizes = block_sizes(preview.request.outgoing, shown, facts, scale=scale)
+    reasons = {_reason(verdicts.get(position)) for position in sizes}
+    column = max((width_of(reason) for reason in reasons), default=0)
     if shown:
         yield [Run("≈ counts a block alone; the sums above include what surrounds it.", "muted")]
     if len(shown) < len(turns):
@@ -188,11 +205,12 @@ def _turns(preview: RequestPreview, turns: Sequence[Turn], width: int) -> Iterat
         for message in turn.messages:
             for index, block in enumerate(message.blocks):
                 position = (message.id, index)
-                yield _block(message, block, verdicts.get(position), sizes[position], width)
+                yield _block(message, block, verdicts.get(position), sizes[position], width, column)
             if message.role is Role.ASSISTANT and (bill := bill_of((message,))):
                 yield [Run(f"  reported    {one_line(bill, max(8, width - 14))}", "muted")]
 
 
+REPLACED = "replaced by a summary"
 NOT_SENT = "not sent: "
 """The start of a reason, omitted where the row says it already."""
 
@@ -211,15 +229,22 @@ def round_trip(preview: RequestPreview, message_id: str) -> str:
     return f"The thinking of this answer is not sent: {', '.join(reasons)}."
 
 
-def _block(message: Message, block: Block, verdict: Verdict | None, size: int, width: int) -> Line:
+def _reason(verdict: Verdict | None) -> str:
+    """Why a block is not sent, or what is special about sending it; "" if nothing."""
+    reason = verdict.reason.value.removeprefix(NOT_SENT) if verdict is not None else REPLACED
+    return "" if reason == "sent" else reason
+
+
+def _block(message: Message, block: Block, verdict: Verdict | None, size: int, width: int, reason_column: int) -> Line:
+    """A row; the reason at its right end has a column of this width."""
     sent = verdict is not None and verdict.sent
     mark = Run("  ✓ sent      ", "success") if sent else Run("  ✗ not sent  ", "warning")
     count = f"≈{tokens(size)}".rjust(8)
     kind = _kind(message, block).ljust(22)
-    reason = verdict.reason.value.removeprefix(NOT_SENT) if verdict is not None else "replaced by a summary"
-    reason = "" if reason == "sent" else f"  {reason}"
-    used = 14 + 8 + 2 + 22 + width_of(reason)
-    text = one_line(as_text(block), max(0, width - used)) if width - used > 8 else ""
+    room = width - 14 - 8 - 2 - 22 - (reason_column + 2 if reason_column else 0)
+    text = line_within(as_text(block), room) if room > LEAST_TEXT else ""
+    gap = " " * (room - width_of(text) + 2) if room > LEAST_TEXT else "  "
+    reason = f"{gap}{reason}" if (reason := _reason(verdict)) else ""
     return [
         mark,
         Run(count + "  ", "text"),

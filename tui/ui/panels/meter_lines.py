@@ -55,7 +55,7 @@ def meter_lines(
         lines.append(Content.styled(f"{tokens(reading.effective)} sent, window unknown", "$foreground"))
     if cached is not None:
         lines.append(Content.styled(cache_text(cached), "$muted-text"))
-    if reading.raw != reading.effective and (cached is None or not low):
+    if tokens(reading.raw) != tokens(reading.effective) and (cached is None or not low):
         lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$muted-text"))
     lines.extend(part_lines(reading, width, plain=plain))
     if reading.trigger is not None:
