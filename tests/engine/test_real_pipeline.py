@@ -170,7 +170,7 @@ async def test_what_can_be_waited_for_is_waited_for(word: str, waits: int, tmp_p
 
 @pytest.mark.parametrize(
     ("word", "advice"),
-    [("quota", "no quota or credit"), ("hours", "limit resets at"), ("401", "auth set"), ("400", "`/context`")],
+    [("quota", "no quota or credit"), ("hours", "Limit reached until "), ("401", "auth set"), ("400", "`/context`")],
 )
 async def test_what_cannot_be_waited_for_fails_at_once(word: str, advice: str, tmp_path: Path) -> None:
     async with talk("demo/fast/low", tmp_path) as t:

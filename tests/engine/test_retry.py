@@ -58,7 +58,7 @@ def test_a_hint_of_hours_is_not_waited_for_but_told_as_a_time() -> None:
     error = _error(ErrorKind.RATE_LIMIT, retry_after_s=18_000)
     today = time.localtime(NOW).tm_yday == time.localtime(NOW + 18_000).tm_yday
     clock = time.strftime("%H:%M" if today else "%a %d %b, %H:%M", time.localtime(NOW + 18_000))
-    assert _decide(error) == GiveUp(f"limit resets at {clock}")
+    assert _decide(error) == GiveUp(f"Limit reached until {clock}.")
 
 
 @pytest.mark.parametrize("hint", [0.0, -5.0, float("nan"), float("inf"), 8 * 24 * 3600.0])
@@ -211,7 +211,8 @@ def test_a_wait_is_skipped_once_and_only_while_there_is_one() -> None:
 def test_a_usage_limit_of_hours_fails_at_once_with_the_time() -> None:
     _, heard = _play([[_error(ErrorKind.RATE_LIMIT, retry_after_s=18_000)]])
     assert isinstance(heard[-1], TurnFailed)
-    assert "limit resets at" in heard[-1].error.advice
+    assert heard[-1].error.advice.startswith("Limit reached until ")
+    assert "wait a little" not in heard[-1].error.advice
     assert not [event for event in heard if isinstance(event, RetryScheduled)]
 
 

@@ -180,4 +180,4 @@ def _reset_sentence(error: ProviderError, now: float) -> str:
     reset = time.localtime(now + hint)
     today = time.localtime(now)
     same_day = (reset.tm_year, reset.tm_yday) == (today.tm_year, today.tm_yday)
-    return "limit resets at " + time.strftime("%H:%M" if same_day else "%a %d %b, %H:%M", reset)
+    return f"Limit reached until {time.strftime('%H:%M' if same_day else '%a %d %b, %H:%M', reset)}."

@@ -397,6 +397,9 @@ class Step:
             advice = f"{count(reading.effective, 'token')} of {limit}: {parts}"
         if failure.kind is ErrorKind.THINKING_MISSING and not ask.settings.rules.leave_thinking_out:
             failure.advice = _NOTHING_LEFT_OUT
+        if failure.kind is ErrorKind.RATE_LIMIT and advice:
+            failure.advice = ""  # it tells to wait a little, and the limit holds for long
+            advice = f"{advice} Until then, choose another model."
         if failure.kind is ErrorKind.NOT_FOUND:
             names = self._turn.ports.planner.nearest(self._turn.spec)
             advice = f"Models with such names: {', '.join(names)}." if names else advice

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from tui.domain.fenced import fenced
 from tui.domain.format_numbers import count
 from tui.domain.lazy_regex import lazy_regex
 from tui.providers.demo.requests import ParsedRequest
@@ -153,9 +154,9 @@ def _report(request: ParsedRequest) -> str:
     parts = []
     for number, result in enumerate(request.results, 1):
         lines = result.strip().splitlines()
-        shown = "\n".join(line[:100] for line in lines[:8]).replace("```", "'''")
+        shown = "\n".join(line[:100] for line in lines[:8])
         more = f"\n… and {count(len(lines) - 8, 'more line')}" if len(lines) > 8 else ""
-        parts.append(f"**Result {number}** ({count(len(lines), 'line')})\n\n```text\n{shown}{more}\n```")
+        parts.append(f"**Result {number}** ({count(len(lines), 'line')})\n\n{fenced(shown + more, 'text')}")
     return "\n\n".join(parts) + "\n\n" + _page("after-tools")
 
 
