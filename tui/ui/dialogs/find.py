@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on
+from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.geometry import Offset
@@ -39,14 +40,32 @@ class FindBar(Sheet[None]):
         self._begun_at = (0, 0)
         """The section and the block that were at the top of the window before the search moved it."""
 
+    def compose(self) -> ComposeResult:
+        """The bar, and an empty row over the footer, which is wider than the bar."""
+        yield from super().compose()
+        yield Static("", classes="footer-cover")
+
     def inside(self) -> Sequence[Widget]:
         """The field and the number of matches."""
         self._field = Field("find in this conversation", value=self._asked.typed, handed_on=frozenset({"up", "down"}))
         self._found = Static("", markup=False, classes="found")
-        return (Horizontal(self._field, self._found),)
+        return (Horizontal(Static("find", markup=False, classes="label"), self._field, self._found),)
+
+    def _fit(self) -> None:
+        """Stand where the composer is, which the bar covers."""
+        area = self.ponder.chat.conversation_area.region
+        bar = self.query_one(".sheet")
+        bar.styles.width = area.width
+        bar.styles.margin = (0, 0, 0, area.x)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Follow the conversation's width."""
+        super().on_resize(event)
+        self.call_after_refresh(self._fit)
 
     def on_mount(self) -> None:
         """Search at once if there is a query."""
+        self._fit()
         self._begin_here()
         if self._near:
             self.call_after_refresh(self._begin)  # the session was just opened: its rows have no width yet
@@ -85,7 +104,7 @@ class FindBar(Sheet[None]):
             self._at = self._near.first_of(self._hits, column.sections, terms)
         else:
             below = (number for number, hit in enumerate(self._hits) if (hit.place, hit.block) >= self._begun_at)
-            self._at = next(below, max(0, len(self._hits) - 1))
+            self._at = next(below, 0)
         self._go(0)
 
     def _step_through(self) -> None:
@@ -99,7 +118,9 @@ class FindBar(Sheet[None]):
             self._mark(None)
             return
         self._at = (self._at + step) % len(self._hits)
-        self._found.update(Content(f"{self._at + 1} of {len(self._hits)}"))
+        # Searching begins at what is on the screen, so the first one found is seldom the first there is.
+        begun = " from here" if step == 0 and self._at and not self._near else ""
+        self._found.update(Content(f"{self._at + 1} of {len(self._hits)}{begun}"))
         self._mark(reveal(self.ponder.chat.transcript, self._hits[self._at], self._terms))
 
     def _mark(self, span: tuple[Offset, Offset] | None) -> None:

@@ -42,8 +42,9 @@ def key_lines(
     registry: Registry, keymap: KeysInForce, scope: CommandScope, query: str, width: int, *, ids: bool = False
 ) -> list[Line]:
     """The keys of one scope; ``ids`` adds the command ids used in keys.toml."""
-    bound = [command for command in registry if command.scope is scope and keymap.get(command.id)]
-    found = best(query, bound, lambda command: f"{command.title} {' '.join(keymap[command.id])} {command.id}")
+    bound = [command for command in registry if keymap.get(command.id)]
+    fitting = best(query, bound, lambda command: f"{command.title} {' '.join(keymap[command.id])} {command.id}")
+    found = [command for command in fitting if command.scope is scope]
     usual = sorted(found, key=lambda command: (not command.owned_by_widget, list(Group).index(command.group)))
     shown = found if query else usual
     named = [("  ".join(key_words(key) for key in keymap[command.id]), command) for command in shown]
@@ -99,9 +100,11 @@ def help_lines(
         if only_keys:
             free = unbound_lines(registry, keymap, query, width)
             page.extend([[Run("Without a key", "heading", Look.BOLD)], *free] if free else [])
+        slashed = [command for command in registry if command.slash]
+        # In all groups at once: letters in order count only where the words occur nowhere.
+        fitting = best(query, slashed, lambda command: f"{command.slash} {command.title} {command.help}")
         for group in Group:
-            slashed = [command for command in registry if command.slash and command.group is group]
-            chosen = best(query, slashed, lambda command: f"{command.slash} {command.title} {command.help}")
+            chosen = [command for command in fitting if command.group is group]
             if chosen and not only_keys:
                 page.extend([[Run(group.value, "heading", Look.BOLD)], *command_lines(chosen, keymap, width), []])
         return page or [[Run("Nothing found.", "muted")]]

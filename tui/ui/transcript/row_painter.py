@@ -13,6 +13,7 @@ from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import Look, width_of
 from tui.ui.pictures.rows import PictureStrip
 from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.transcript.blocks import Caption
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import Section
 
@@ -130,7 +131,7 @@ class RowPainter:
             return self._theme_styles.strip([], "", width)
         if isinstance(strip, PictureStrip):
             selection = None
-        elif self.highlighted:
+        elif self.highlighted and not self._is_label(absolute):
             strip = with_highlights(strip, self.highlighted)
         # Rows with a selection or marks are not kept: they change with every mouse move or key.
         if selection is not None:
@@ -160,6 +161,15 @@ class RowPainter:
             return None
         section, inside, marked, dim = found
         return section.strip(inside, self._theme_styles, cursor=marked, dim=dim)
+
+    def _is_label(self, absolute: int) -> bool:
+        """Whether a row of the column is one of ponder's labels, which are not searched."""
+        found = self._column.find(absolute)
+        if found is None:
+            return False
+        section = self._column.sections[found[0]]
+        block = section.block_at(found[1])
+        return block is not None and isinstance(section.blocks[block[0]], Caption)
 
     def _section_at(self, y: int, cursor: tuple[int, int] | None) -> tuple[Section, int, int | None, bool] | None:
         """The section of a row, the line within it, its block with the cursor, and whether it is dimmed."""
