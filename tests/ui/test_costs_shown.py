@@ -145,7 +145,10 @@ async def test_the_meter_of_the_status_line_stays_where_it_is_while_something_ru
         assert "31 %" not in title
         assert all(fact in status for fact in ("claude-opus-5 · high", "31 %", "at least $0.72"))
         place = status.index("31 %")
-        services.chat.publish(*scenes.begun(), *scenes.thinking("Hm."))
+        services.chat.publish(*scenes.begun())
+        await until(pilot, lambda: "waiting" in screen_text(app).splitlines()[-2])
+        assert screen_text(app).splitlines()[-2].index("31 %") == place
+        services.chat.publish(*scenes.thinking("Hm."))
         await until(pilot, lambda: "thinking" in screen_text(app).splitlines()[-2])
         busy = screen_text(app).splitlines()[-2]
         assert busy.index("31 %") == place

@@ -46,7 +46,7 @@ async def test_the_sidebar_lists_the_model_in_use_and_some_others_that_can_be_as
         left = 9 - len(others)
         assert listed == [
             *("", "MODEL", "● claude-opus-5 ★", *others),
-            *("+ 1 provider: /key", f"+ {left} models: ctrl+t", "200k · $5/$25 · effort", ""),
+            *("+ 1 provider: /key", f"+ {left} models: ctrl+t", "200k window · $5/$25", ""),
         ]
 
 

@@ -257,7 +257,7 @@ async def test_a_call_the_user_said_no_to_is_denied_and_not_failed() -> None:
 async def test_where_nothing_is_to_move_states_are_told_without_a_clock(still: dict[str, object]) -> None:
     async with on_stage(size=(80, 24), values=still) as (app, services, pilot):
         services.chat.publish(*scenes.begun())
-        await shows(pilot, app, "· waiting for the first token · ")
+        await shows(pilot, app, "· waiting    ")
         error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
         services.chat.publish(AttemptReset("live", 1, 1, error), RetryScheduled("live", 8.0, 2, error))
         await shows(pilot, app, "· waiting to try again")

@@ -98,8 +98,8 @@ USUAL_BAR = 12
 NARROWEST_BAR = 6
 """Cells of the bar: with much room, beside everything else, and at least."""
 GAP = "   "
-BUSY_COLUMNS = 19
-"""Columns for ``⠋ answering 12 s · ``, so that the meter stays where it is when work begins and ends."""
+BUSY_COLUMNS = 22
+"""Columns for ``⠋ answering 1 min 12 s``, so that the meter stays where it is when work begins and ends."""
 ROOMY = 110
 """Columns from which this has room beside the model; below, it takes its place."""
 
@@ -199,11 +199,12 @@ class StatusLine(Static):
             parts.append((f" NOT SAVED: {one_line(status.not_saved, 60)} ", "$error reverse"))
         if status.private:
             parts.append((NOT_KEPT, "bold $warning"))
+        is_narrow = status.full and self.size.width < ROOMY
         busy = activity_text(replace(status, since=None) if self.still else status, now)
         if busy:
+            busy = busy.replace(Phase.WAITING.value, "waiting") if is_narrow else busy
             mark = THROBBER[self._frame % len(THROBBER)] if not self.still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
-        is_narrow = status.full and self.size.width < ROOMY
         if busy and status.asked and status.asked != status.name:
             parts += [(status.asked, "$muted-text"), (f"next {status.name}", "$foreground")]
         elif status.name and not (busy and is_narrow):  # the head of the arriving answer names it

@@ -174,7 +174,7 @@ class SettingRows:
     def help(self, name: str) -> str:
         """Purpose, valid values, and how long a change lasts."""
         key, provenance = keys()[name], self._layers().provenance(name)
-        sentences = [printable(key.help), f"Value of {name}: {key.kind}.", _lasts(name, provenance.layer)]
+        sentences = [printable(key.help), f"Takes {key.kind}.", _lasts(name, provenance.layer)]
         if provenance.overruled:
             sentences.append(f"Overrides {', '.join(layer.title for layer in provenance.overruled)}.")
         return " ".join(sentences)

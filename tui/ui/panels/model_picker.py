@@ -179,8 +179,8 @@ def whole_parts(facts: str, width: int) -> str:
 
 def facts_of(model: ModelInfo) -> tuple[str, str]:
     """Facts about a model in two short lines; the second is the reason if the model is unavailable."""
-    window = tokens(model.window) if model.window else "window unknown"
-    facts = " · ".join(part for part in (window, price_text(model.price), model.thinking) if part)
+    window = f"{tokens(model.window)} window" if model.window else "window unknown"
+    facts = f"{window} · {price_text(model.price)}"  # how it thinks is said by its levels
     if not model.available:
         return facts, f"✗ {model.reason or 'not available'}"
     return facts, f"! {model.note}" if model.note and model.note != DEMO else ""

@@ -220,12 +220,18 @@ class RetryLine:
             parts.append(_left(self._at - now))
         line: Line = [Run(f"⚠ {failure_words(retry.provider, retry.error)}", "warning")]
         for part in parts:
-            line.append(Run(f" · {part}", "muted"))
+            whole = part.replace(" ", UNBROKEN) if len(part) <= LONGEST_UNIT else part
+            line.append(Run(f" ·{UNBROKEN}{whole}", "muted"))
         self._shown_key = self._key()
         for key, word, href in ((self._shown_key, "now", NOW), ("esc", "stop", STOP)):
             line.extend((Run(" · ", "muted"), Run(f"{key}\u00a0{word}", "text", href=href)))
         self._block.show(*line)
         self.section.touch()
+
+
+UNBROKEN = "\u00a0"
+LONGEST_UNIT = 20
+"""Characters of a part that is never broken over two rows, nor from the dot before it: ``attempt 2 of 5``."""
 
 
 def _left(seconds: float) -> str:
