@@ -135,7 +135,18 @@ async def test_n_is_a_letter_in_a_draft_and_at_the_beginning_of_a_word() -> None
         await until(pilot, lambda: app.chat.composer.text == "no")
         await type_in(pilot, "n")
         await until(pilot, lambda: app.chat.composer.text == "non")
-        assert asked(services, "retry_now") == [None]
+        assert app.chat.composer._held is None
+        assert asked(services, "retry_now") == []
+
+
+async def test_escape_after_n_stops_and_sends_nothing() -> None:
+    async with on_stage(size=(90, 24)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Why?"), retry())
+        await until(pilot, lambda: app.chat.composer.retry is not None)
+        await pilot.press("n", "escape")
+        await until(pilot, lambda: asked(services, "cancel") == [None])
+        assert app.chat.composer._held is None
+        assert asked(services, "retry_now") == []
 
 
 async def test_the_words_of_the_line_can_be_clicked() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location
 
@@ -200,8 +201,8 @@ HINT = "Write a message · / commands · @ files · ? help"
 HINT_ASKED = "Answer above · typing begins a message for later"
 BLINKS_S = 10.0
 """How long the cursor blinks after the last key."""
-WORD_S = 1.0
-"""Within this time after a letter that is also a key, another letter makes both a word."""
+WORD_S = 0.6
+"""A letter that is also a key does what it does as a key after this time, unless another letter makes both a word."""
 
 
 def editable_text(text: str) -> str:
@@ -266,8 +267,8 @@ class Composer(RepeatedKeys):
         """While a turn runs, tab sends the draft with the next tool results."""
         self.retry: RetryScheduled | None = None
         """The retry that is awaited: with an empty composer n sends it now, and enter accepts a long wait."""
-        self._skipped_at = float("-inf")
-        """When n was pressed for a retry: it is a letter if the user types on."""
+        self._held: Timer | None = None
+        """Runs after n was pressed for a retry: it is a letter if the user types on."""
         self._pressed_at = 0.0
         self._rests = False
         self.vim: VimKeys | None = None
@@ -370,19 +371,29 @@ class Composer(RepeatedKeys):
         self._pressed_at = time.monotonic()
         if self._rests:
             self.blink(on=True)
-        skipped_at, self._skipped_at = self._skipped_at, float("-inf")
-        if event.is_printable and not self.text and time.monotonic() - skipped_at < WORD_S:
-            self.insert("n")
+        if self._held is not None:
+            self._held.stop()
+            self._held = None
+            if event.is_printable and not self.text:
+                self.insert("n")
+            elif event.key != "escape":
+                self.post_message(self.Pressed("now"))
         if (self.vim is not None and self.vim.press(event)) or self._takes(event.key):
             event.stop()
             event.prevent_default()
 
     def _takes(self, key: str) -> bool:
+        def skip_wait() -> None:
+            self._held = None
+            if not self.text:
+                self.post_message(self.Pressed("now"))
+
         pressed = self._meant_for_others(key)
         if pressed:
             if pressed == "now":
-                self._skipped_at = time.monotonic()
-            self.post_message(self.Pressed(pressed))
+                self._held = self.set_timer(WORD_S, skip_wait)
+            else:
+                self.post_message(self.Pressed(pressed))
             return True
         match key:
             case "enter":
