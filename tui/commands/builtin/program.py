@@ -21,8 +21,13 @@ async def _sidebar(context: CommandContext, _: str) -> None:
     await context.services.settings.assign("ui.sidebar", context.screen.toggle_sidebar())
 
 
+THINKING_SHOWN = {"folded": "as one line", "peek": "in ten lines", "full": "in full"}
+"""How much of all thinking is shown, in words."""
+
+
 async def _thinking_view(context: CommandContext, _: str) -> None:
-    context.screen.say(f"Thinking: {context.screen.step_thinking_view()}")
+    shown = context.screen.step_thinking_view()
+    context.screen.say(f"Thinking is shown {THINKING_SHOWN.get(shown, shown)}.")
 
 
 async def _status(context: CommandContext, _: str) -> None:
