@@ -138,3 +138,8 @@ def test_what_is_not_sent_adds_up_to_what_is_stored_and_not_sent() -> None:
         ["thinking", tokens(thinking)],
         ["replaced", "by", "a", "summary", tokens(15_000 - thinking)],
     ]
+
+
+def test_what_is_stored_is_said_only_where_it_differs() -> None:
+    same = plain(next(iter(meter_rows(replace(scenes.METER, raw=scenes.METER.effective), 80))))
+    assert same == "Sent: 62.4k tokens   ≈ estimated"

@@ -97,8 +97,9 @@ def _breakpoints(preview: RequestPreview, turns: int) -> Iterator[Line]:
 def meter_rows(reading: MeterReading, width: int) -> Iterator[Line]:
     """The parts of the next request; beside or below them what is not sent, and the limits."""
     column = min(width, PARTS_COLUMN)
+    stored = f"; {tokens(reading.raw)} stored" if tokens(reading.raw) != tokens(reading.effective) else ""
     sent = f"Sent: {tokens(reading.effective)} {noun(reading.effective, 'token')}"
-    left: list[Line] = [[*_title(sent), Run(f"   {certainty_label(reading)}; {tokens(reading.raw)} stored", "muted")]]
+    left: list[Line] = [[*_title(sent), Run(f"   {certainty_label(reading)}{stored}", "muted")]]
     left += [_pair(text, weight, column) for text, weight, colour in part_counts(reading) if colour]
     right: list[Line] = []
     thinking = reading.parts.get(Part.THINKING_STRIPPED, 0)
