@@ -12,7 +12,7 @@ from tui.domain.thinking import labelled_name, model_title
     [
         ("claude-opus-5-5", "claude-opus-5-5"),
         ("qwen/qwen3-coder", "qwen/qwen3-coder"),
-        ("/home/me/models/Qwen3 ü.gguf", "Qwen3 ü.gguf"),
+        ("/models/Qwen3 ü.gguf", "Qwen3 ü.gguf"),
         ("m\x1b]52;c;UFdO\x07\x9b\u202e\n", "m␛]52;c;UFdO␇\\u{9B}\\u{202E}␊"),
         ("/tmp/m\x1b[2J\ud800.gguf", "m␛[2J\ufffd.gguf"),
     ],
