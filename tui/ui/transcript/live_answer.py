@@ -138,7 +138,7 @@ class LiveAnswer:
     def finish(self, message: Message, step: Step) -> None:
         """Replace running numbers by those of the complete message, in its place in the turn."""
         if message.interrupted == CANCELLED and self._running is not None:
-            self._running.stay_open()
+            self._running.shown_after = Fold.FULL  # it was being read
         self._fold_thinking()
         self._show_reported_counts(message)
         for answer, text in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):

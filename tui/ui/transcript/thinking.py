@@ -83,7 +83,8 @@ class Thinking(Renderable):
         self.words = Answer(text, closed=not live)
         self._most_rows = most_rows
         self._shown = Fold.PEEK if live else folded
-        self._after = folded
+        self.shown_after = folded
+        """How much is shown when the thinking ends, unless the user changed it."""
         self._touched = False
         self._rows = 0
         self._first = 0
@@ -138,17 +139,13 @@ class Thinking(Renderable):
         """Add text."""
         self.words.append(text)
 
-    def stay_open(self) -> None:
-        """Show all of it when it ends, unless the user changed it: its turn was stopped while it was read."""
-        self._after = Fold.FULL
-
     def finish(self) -> None:
         """Fold when the thinking ends, unless the user changed it."""
         self.live = False
         self.words.close()
         self.be_brief(now=self.is_brief)
         if not self._touched:
-            self._shown = self._after
+            self._shown = self.shown_after
 
     def show(self, fold: Fold) -> None:
         """Show this much, as the user chose."""
