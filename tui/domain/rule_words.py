@@ -12,7 +12,7 @@ _RULE = re.compile(r"([^(]+)\((.*)\)(?: (ro|rw|full))?", re.DOTALL)
 _ESCAPED = re.compile(r"\[([*?[])\]")
 _WHOLE_FOLDER = "**"
 _ONE_FILE = {"read": "reading", "write": "writing"}
-_SANDBOXED = {"ro": "in a sandbox that only reads", "rw": "in a sandbox that writes only in this folder"}
+_SANDBOXED = {"ro": "sandboxed, read-only", "rw": "sandboxed, writing only in this folder"}
 
 
 def session_words(asked: ApprovalAsked, folder: str = "") -> str:
@@ -38,7 +38,7 @@ def _words(subject: str, pattern: str, strength: str, asked: ApprovalAsked, fold
     if subject in _ONE_FILE:
         return _words_on_files(subject, pattern, folder)
     if subject == "shell":
-        return f"commands that begin with “{pattern}” {_SANDBOXED[strength]}" if strength in _SANDBOXED else ""
+        return f"“{pattern} …” commands, {_SANDBOXED[strength]}" if strength in _SANDBOXED else ""
     if subject != asked.tool:
         return ""
     return "all calls of this tool" if subject.startswith("mcp_") else f"fetching from {pattern}"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tui.domain.fenced import fenced
 from tui.domain.format_numbers import count
 from tui.domain.lazy_regex import lazy_regex
 from tui.providers.demo.requests import ParsedRequest
@@ -151,6 +150,8 @@ def _arguments(request: ParsedRequest, tool: str, value: str) -> str:
 
 
 def _report(request: ParsedRequest) -> str:
+    from tui.domain.fenced import fenced  # only for answers with tools: the first byte waits for few modules
+
     parts = []
     for number, result in enumerate(request.results, 1):
         lines = result.strip().splitlines()
