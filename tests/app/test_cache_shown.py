@@ -108,7 +108,7 @@ async def test_a_session_resumed_in_time_has_its_cache_and_one_resumed_later_say
 
 
 async def test_the_status_line_says_it_where_there_is_room(tmp_path: Path) -> None:
-    async with cached(tmp_path, answer("One.", written=58_000), size=(90, 30)) as s:
+    async with cached(tmp_path, answer("One.", written=58_000), size=(100, 30)) as s:
         await s.ask("Why?")
         await s.until_it_says("cached 58k, 60 min left")
         await s.pilot.resize_terminal(60, 24)

@@ -31,7 +31,7 @@ async def test_three_answers_stand_beside_each_other_and_enter_opens_one(tmp_pat
             "Another answer.",
             "The third one.",
             "Why?",
-            "▌ 3 claude-sonnet-4-5 · high",
+            "▎ 3 claude-sonnet-4-5 · high",
         ):
             await s.until_it_says(words)
         await s.pilot.press("1", "enter")

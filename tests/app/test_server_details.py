@@ -189,7 +189,7 @@ async def test_the_screen_shows_window_and_thinking_of_a_found_server(tmp_path: 
     with serving(server(SERVERS["llama.cpp, thinks"][1])) as (url, _):
         configured(tmp_path, "llama.cpp", url)
         async with screen(tmp_path, model="llama.cpp/m") as s:
-            await s.until_it_says("8.2k · free · on or off")
+            await s.until_it_says("8.2k window · free")
             await s.until_it_says("off ‹on›")
             await s.until_it_says("sent of 8.2k")
 

@@ -242,7 +242,7 @@ async def test_a_question_in_the_background_says_who_asks_and_waits_for_its_sess
             assert not isinstance(s.app.screen, Approval)
             await s.pilot.press("alt+s")
             await until(s.pilot, lambda: isinstance(s.app.screen, Approval))
-            await s.until_it_says("in “alpha begins”")
+            await s.until_it_says("ponder · alpha begins")
             await s.until_it_says("echo from-alpha")
             assert "asks for your answer" not in s.text(), "its question is on the screen"
             # It can be left unanswered, for the list of sessions, and asks again after it.

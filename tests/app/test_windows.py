@@ -108,6 +108,6 @@ async def test_the_facts_in_the_sidebar_are_of_the_model_in_use(tmp_path: Path) 
     row = '[models."mine/m"]\ncontext_window = 12000\n'
     config(tmp_path, f'[providers.mine]\nwire = "openai-chat"\nauth = "none"\nbase_url = "http://127.0.0.1:9"\n{row}')
     async with screen(tmp_path, model="mine/m") as s:
-        await s.until_it_says("12k · price")
+        await s.until_it_says("12k window · price")
     async with screen(tmp_path, model="mine/other") as s:
         await s.until_it_says("window unknown")

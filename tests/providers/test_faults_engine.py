@@ -141,7 +141,7 @@ async def test_P02_five_hours_are_told_at_once(client: Client, wire: str) -> Non
         assert len(server.seen) == 1
     assert not [event for event in events if isinstance(event, RetryScheduled)]
     (failed,) = [event for event in events if isinstance(event, TurnFailed)]
-    assert "resets at" in failed.error.message + failed.error.advice
+    assert "Limit reached until " in failed.error.message + failed.error.advice
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 413, 422])
