@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
@@ -93,9 +93,25 @@ def removed(room: Path) -> None:
     room.unlink()
 
 
+def beside_a_package(room: Path) -> None:
+    room.with_suffix("").mkdir()
+
+
+def beside_a_compiled_library(room: Path) -> None:
+    room.with_suffix(EXTENSION_SUFFIXES[0]).touch()
+
+
+def cut_short_behind_its_head(room: Path) -> None:
+    (compiled,) = (room.parent / "__pycache__").iterdir()
+    compiled.write_bytes(compiled.read_bytes()[:30])
+
+
 @pytest.mark.parametrize(
     "change",
     [
+        beside_a_package,
+        beside_a_compiled_library,
+        cut_short_behind_its_head,
         edited,
         edited_to_the_same_size,
         compiled_with_a_checksum,

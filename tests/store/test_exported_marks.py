@@ -32,6 +32,12 @@ async def test_a_page_has_alerts_footnotes_and_details_without_scripts(stage: St
     assert "javascript" not in page
 
 
+async def test_a_page_shows_characters_that_reorder_text_though_they_are_written_as_entities(stage: Stage) -> None:
+    await stage.keep("s", a_turn(1, "Go", "a&#x202e;b **c&#13;d** &amp; e"))
+    page = await stage.library.export("s", "html", "answers")
+    assert "<p>a\\u{202E}b <strong>c␍d</strong> &amp; e</p>" in page
+
+
 @pytest.mark.parametrize(
     "text",
     [

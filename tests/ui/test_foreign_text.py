@@ -23,6 +23,7 @@ from tui.domain.events import (
 )
 from tui.domain.listing import ExchangeInfo, ToolInfo
 from tui.domain.messages import Turn
+from tui.domain.printable import printable
 from tui.domain.thinking import ModelSpec
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import plain
@@ -155,3 +156,15 @@ def test_a_fence_without_a_label_is_never_guessed_at() -> None:
 def test_a_megabyte_in_one_line_is_laid_out_in_time_that_grows_with_its_length_only() -> None:
     tenth = _longest_s(Document(), ["x" * 100_000])
     assert _longest_s(Document(), ["x" * 1_000_000]) < 30 * tenth + 0.05
+
+
+@pytest.mark.parametrize(
+    ("entity", "shown"),
+    [("&#13;", "␍"), ("&#12;", "␌"), ("&#10;", "␊"), ("&#x202e;", "\\u{202E}"), ("&shy;", "\\u{AD}")],
+)
+def test_characters_that_are_written_as_entities_are_shown_as_those_that_are_not(entity: str, shown: str) -> None:
+    """markdown-it makes characters of them after the source was looked at."""
+    for line in ("a{}b", "# a{}b", "[a{}b](https://example.org)", "- **a{}b**", "> a{}b", "| x |\n| --- |\n| a{}b |"):
+        rows = [plain(row) for row in Document(line.replace("{}", entity), closed=True).lines(60)]
+        assert any(f"a{shown}b" in row for row in rows), rows
+        assert all(printable(row) == row for row in rows)

@@ -11,7 +11,7 @@ import marshal
 import os
 import sys
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from types import CodeType, ModuleType
 
@@ -40,7 +40,7 @@ class QuickFinder:
         if bytecode is None:
             bytecode = self._folders[folder] = _Bytecode(folder)
         file = module + bytecode.ending
-        if file not in bytecode.names:
+        if file not in bytecode.names or module in bytecode.others:
             return None
         source, compiled = f"{folder}/{module}.py", f"{bytecode.folder}/{file}"
         code = _fresh_code(source, compiled)
@@ -60,8 +60,9 @@ class _Bytecode:
         self.ending = example.removeprefix("_")
         try:
             self.names = frozenset(os.listdir(self.folder))  # noqa: PTH208 - only names
+            self.others = frozenset(map(_other_form, os.listdir(sources)))  # noqa: PTH208
         except OSError:
-            self.names = frozenset()
+            self.names = self.others = frozenset()
 
 
 class _Loader(SourceFileLoader):
@@ -76,6 +77,14 @@ class _Loader(SourceFileLoader):
         return code or super().get_code(fullname)
 
 
+def _other_form(file: str) -> str:
+    """The module that Python takes from this folder or compiled library rather than from a source; "" if none."""
+    if "." not in file:
+        return file
+    ending = next((ending for ending in EXTENSION_SUFFIXES if file.endswith(ending)), None)
+    return file.removesuffix(ending) if ending is not None else ""
+
+
 def _fresh_code(source: str, compiled: str) -> CodeType | None:
     """The code of a module, if it was compiled by this Python from this source in this place."""
     try:
@@ -86,7 +95,10 @@ def _fresh_code(source: str, compiled: str) -> CodeType | None:
         return None
     if data[:HEADER] != MAGIC_NUMBER + bytes(4) + _number(int(found.st_mtime)) + _number(found.st_size):
         return None
-    code = marshal.loads(memoryview(data)[HEADER:])
+    try:
+        code = marshal.loads(memoryview(data)[HEADER:])
+    except (EOFError, ValueError, TypeError):
+        return None
     return code if isinstance(code, CodeType) and code.co_filename == source else None
 
 

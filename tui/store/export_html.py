@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from html import escape
 from itertools import count
 
@@ -16,6 +16,7 @@ from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.tasklists import tasklists_plugin
 
+from tui.domain.printable import printable
 from tui.typeset.diagrams.fence import is_mermaid
 from tui.typeset.drawing import columns_of
 from tui.typeset.marks import (
@@ -41,6 +42,15 @@ PAGE_COLUMNS = 90
 """Columns of a diagram that fit on the page."""
 
 
+def _clean_entities(tokens: Iterable[Token]) -> None:
+    """Make characters visible that hide or reorder text: ``&#x202e;`` becomes one when the text is parsed."""
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "text" and not child.content.startswith((OPENED, CLOSED)):
+                parts = child.content.split("\t")  # pages keep them
+                child.content = "\t".join(printable(part, keep_newlines=False) for part in parts)
+
+
 def renderer() -> Callable[[str], str]:
     """A function that renders markdown; the footnotes of each text have addresses of their own."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
@@ -62,6 +72,7 @@ def renderer() -> Callable[[str], str]:
             # Only footnotes that are referred to are rendered, and a page leaves nothing out.
             environment = {"docId": name}
             tokens = parser.parse(f"{shown}\n\n{unused}", environment)
+        _clean_entities(tokens)
         if shown is not text:
             show_bars(tokens)
         return str(parser.renderer.render(_with_alerts(tokens), parser.options, environment))

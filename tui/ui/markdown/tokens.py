@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.printable import printable
 from tui.typeset.marks import REFERENCE, add_keys, take_alert
 from tui.typeset.math.in_markdown import GROWING, IN_WORD, MATH_FENCE, MAY_CHANGE, add_formulas, hide_bars, show_bars
 from tui.ui.markdown.footnotes import raised
@@ -293,7 +294,8 @@ def _run(token: Token, look: Look, href: str) -> Run:
     text, role = token.content, "text"
     match token.type:
         case "text":
-            role = "link" if href else "text"
+            # The source is clean, but ``&#13;`` and ``&#x202e;`` become characters when it is parsed.
+            text, role = printable(text, keep_newlines=False), "link" if href else "text"
         case "code_inline":
             text, role = text.replace("\n", " "), "inline-code"
         case "kbd":
