@@ -170,7 +170,7 @@ async def test_blind_names_are_letters_until_they_are_revealed(tmp_path: Path) -
     async with servers(tmp_path, deepseek=[FAILS]), screen(tmp_path, size=(200, 60), **start()) as s:
         columns = await ask(s, f"blind {NAMES} Why?")
         await ended(s, *columns)
-        await until(s.pilot, lambda: all(words in s.text() for words in ("▌ 1 A", "4 D", "failed", "Fast one.")))
+        await until(s.pilot, lambda: all(words in s.text() for words in ("▎ 1 A", "4 D", "failed", "Fast one.")))
         order = [column.side.id for column in columns]
         page = s.text()
         for name in ("claude", "gpt", "deepseek", "gemini", "No such thing", "$0.0"):
