@@ -17,7 +17,7 @@ from tests.app.screen_stage import screen
 from tests.app.stage import config, house
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
-from tests.ui.stage import type_in
+from tests.ui.stage import type_in, until
 from tui.app.spending_report import BAR_COLUMNS, LINE_COLUMNS
 from tui.providers.demo.responses import DemoUsage
 
@@ -145,12 +145,17 @@ async def test_the_screen_shows_the_chart(tmp_path: Path) -> None:
             await s.ask("Why?")
             await s.enter("/cost")
             await s.until_it_says("saved by caches")
-            text = s.text()
-            rows = [line.strip(" │").split() for line in text.splitlines()]
             numbers = ["1", "10k", "1k", "2k", f"${COST:.2f}"]
-            assert [time.strftime("%Y-%m-%d"), *numbers, "━" * LINE_COLUMNS] in rows
-            assert ["anthropic/claude-sonnet-4-5", *numbers] in rows
-            assert f"${COST:.2f} for 1 request since " in text
+            wanted = (
+                [time.strftime("%Y-%m-%d"), *numbers, "━" * LINE_COLUMNS],
+                ["anthropic/claude-sonnet-4-5", *numbers],
+            )
+
+            def rows() -> list[list[str]]:
+                return [line.strip(" │").split() for line in s.text().splitlines()]
+
+            await until(s.pilot, lambda: all(row in rows() for row in wanted))  # the sheet grows to its rows
+            assert f"${COST:.2f} for 1 request since " in s.text()
             await s.pilot.press("escape")
             await type_in(s.pilot, "/cost many")
             await s.pilot.press("enter")
