@@ -10,6 +10,7 @@ from tui.domain.events import ApprovalAsked
 from tui.ui.dialogs.approval import QUIET_S, Approval
 
 
+@pytest.mark.frames  # the question is fitted to what is painted
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_question_is_above_the_composer_and_what_led_to_it_can_be_read(size: tuple[int, int]) -> None:
