@@ -8,6 +8,7 @@ import gc
 import importlib
 import logging
 import os
+import signal
 import socket
 import sys
 from collections import Counter
@@ -31,6 +32,12 @@ GOLDEN = 0.618
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Each worker, and each of the programs that tests start, would compile everything again."""
+
+if sys.platform != "win32":
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
+"""In the background and below nohup they are ignored, which programs inherit; tests send them."""
 
 gc.disable()
 """Until all tests are known: what importing and collecting makes stays."""
