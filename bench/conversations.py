@@ -19,9 +19,9 @@ def conversation(messages: int) -> list[Turn]:
             Turn(
                 id=f"t{number}",
                 messages=(
-                    Message(id=f"q{number}", role=Role.USER, blocks=(TextBlock(text=words[at : at + 120]),)),
+                    Message(id=f"question-{number}", role=Role.USER, blocks=(TextBlock(text=words[at : at + 120]),)),
                     Message(
-                        id=f"a{number}",
+                        id=f"answer-{number}",
                         role=Role.ASSISTANT,
                         blocks=(
                             ThinkingBlock(text=thought[at % 20_000 : at % 20_000 + 700], form=ThinkingForm.FULL),

@@ -53,6 +53,6 @@ class BranchMarks:
         prompts = {
             turn.id: next((message.id for message in turn.messages if message.role is Role.USER), "")
             for turn in turns
-            if turn is not None
+            if turn is not None and turn.id in places
         }
-        self._conversation.show_places({prompts[turn]: place for turn, place in places.items() if turn in prompts})
+        self._conversation.show_places({prompt: places[turn] for turn, prompt in prompts.items()})

@@ -7,7 +7,7 @@ above them. A part that was laid out once keeps its true height even after its l
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tui.ui.markdown.runs import Line
 
@@ -22,6 +22,9 @@ class HeightIndex:
 
     def __len__(self) -> int:
         return len(self._heights)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._heights)
 
     @property
     def total(self) -> int:

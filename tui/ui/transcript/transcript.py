@@ -111,7 +111,7 @@ class Transcript(SteadyScrollView, can_focus=True):
         with nothing_new(self):
             self.column.rearrange(sections)
             key = cursor[0].key if cursor is not None else ""
-            index = next((index for index, section in enumerate(self.column.sections) if section.key == key), None)
+            index = self.column.index_of(key)
             self.place = (index, cursor[1]) if index is not None and cursor is not None else None
             self._rows.forget_rows()
             self.settle()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from tui.domain.blocks import Block, ToolResultBlock
 from tui.domain.compression import CompressionView
@@ -147,7 +147,7 @@ class TranscriptView:
         self.waiting_lines.still = self._display_options.still
         self._calls.clear()
         self._transcript.replace_all(self._folded(sections_of(turns, self._display_options)))
-        self._mark_prompts()
+        self._mark_prompts(self._places.keys())
         self._enter_turn(view.open_turn)
         if view.answer is not None:
             answer = view.answer
@@ -168,13 +168,18 @@ class TranscriptView:
 
     def show_places(self, places: Mapping[str, tuple[int, int]]) -> None:
         """Show the places of turns among their siblings, counted from 1, and the numbers of these; by prompt."""
-        self._places = places
-        self._mark_prompts()
+        before, self._places = self._places, places
+        self._mark_prompts(before.keys() | places.keys())
         self._transcript.settle()
 
-    def _mark_prompts(self) -> None:
-        for section in self._transcript.column.sections:
-            place = self._places.get(section.key) if section.speaker is Speaker.USER else None
+    def _mark_prompts(self, prompts: Set[str]) -> None:
+        # Few prompts have siblings, and this runs at the end of every answer, of however long a conversation.
+        for prompt in prompts:
+            index = self._transcript.column.index_of(prompt)
+            if index is None:
+                continue
+            section = self._transcript.column.sections[index]
+            place = self._places.get(prompt)
             mark = branch_mark(*place) if place is not None else []
             if mark != section.mark:
                 section.set_mark(mark)
@@ -292,7 +297,7 @@ class TranscriptView:
         if message.superseded or message.role is Role.USER:
             self._store(message)
             return
-        if any(section.key == message.id for section in self._transcript.column.sections):
+        if self._transcript.column.index_of(message.id) is not None:
             # No later attempt gave an answer, so the one that was cut off counts again.
             self._drop_bare()
             self._replace_same(
@@ -361,7 +366,7 @@ class TranscriptView:
         made = {section.key: section for section in fresh}
         sections = [made.get(section.key, section) for section in self._transcript.column.sections]
         self._transcript.rearrange(self._folded(sections))
-        self._mark_prompts()
+        self._mark_prompts(self._places.keys())
 
     # The surrounding turn
 
