@@ -46,6 +46,18 @@ def loads(data: bytes | str) -> object:
         return _loads_slowly(data)
 
 
+def loads_leniently(data: bytes | str) -> object:
+    """Parse JSON that may hold ``NaN``, ``Infinity`` or absurd numbers, each read as None; raises NotJSON.
+
+    For errors: their words matter even if a number beside them is wrong.
+    """
+    try:
+        return loads(data)
+    except NotJSON:
+        _check_depth(data)
+        return _loads_slowly(data, _LENIENT)
+
+
 def dumps(value: object) -> str:
     """Return compact JSON text without escaping of non-ASCII characters; a lone surrogate becomes U+FFFD."""
     try:
@@ -54,11 +66,11 @@ def dumps(value: object) -> str:
         return _dumps_slowly(value)
 
 
-def _loads_slowly(data: bytes | str) -> object:
+def _loads_slowly(data: bytes | str, decoder: json.JSONDecoder | None = None) -> object:
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     text = text.removeprefix("\ufeff")
     try:
-        return _TOLERANT.decode(text)
+        return (decoder or _TOLERANT).decode(text)
     except RecursionError:
         raise NotJSON("nested too deeply") from None
     except ValueError as error:
@@ -109,6 +121,20 @@ def _float(digits: str) -> float:
 
 _TOLERANT = json.JSONDecoder(strict=False, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float)
 """Accepts raw control characters in strings, because small servers send them."""
+
+
+def _integer_or_none(digits: str) -> int | None:
+    return int(digits) if len(digits) <= MAX_DIGITS else None
+
+
+def _float_or_none(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+_LENIENT = json.JSONDecoder(
+    strict=False, parse_constant=lambda _: None, parse_int=_integer_or_none, parse_float=_float_or_none
+)
 
 
 def merge_fields(body: dict[str, object], fields: Mapping[str, object]) -> None:

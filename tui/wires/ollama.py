@@ -28,7 +28,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.wires.errors.body import error_parts
+from tui.wires.errors.body import error_frame, error_parts
 from tui.wires.errors.classify import refusal_of, reported_error
 from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, merge_fields, text, whole
 from tui.wires.wire import EncodedRequest, Frame, Wire
@@ -166,6 +166,8 @@ class OllamaDecoder:
         try:
             line = loads(frame[1])
         except NotJSON as fault:
+            if not self.complete and (error := error_frame(frame)) is not None:
+                return self._on_line(error)
             self._bad_frame = self._bad_frame or fault
             return NOTHING
         return self._on_line(line) if isinstance(line, dict) and not self.complete else NOTHING

@@ -31,9 +31,21 @@ from tui.wires.anthropic.blocks import (
     start_events,
     stop_events,
 )
-from tui.wires.errors.body import ErrorParts, error_parts
+from tui.wires.errors.body import ErrorParts, error_frame, error_parts
 from tui.wires.errors.classify import provider_error, refusal_of
-from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dollars, loads, maybe_text, text, whole
+from tui.wires.json_text import (
+    MAX_DEPTH,
+    Json,
+    NotJSON,
+    child,
+    children,
+    dollars,
+    loads,
+    loads_leniently,
+    maybe_text,
+    text,
+    whole,
+)
 from tui.wires.wire import ErrorResponse, Frame
 
 NOTHING: tuple[StreamEvent, ...] = ()
@@ -108,6 +120,8 @@ class AnthropicDecoder:
         try:
             return self._on_event(loads(frame[1]))
         except NotJSON as fault:
+            if (error := error_frame(frame)) is not None:
+                return self._on_event(error)
             self._bad_frame = self._bad_frame or fault
             return NOTHING
 
@@ -307,7 +321,7 @@ def refusal(reply: ErrorResponse) -> ProviderError:
     fault = refusal_of(reply)
     if fault.request_id is None:
         try:
-            fault.request_id = maybe_text(loads(reply.body), "request_id")
+            fault.request_id = maybe_text(loads_leniently(reply.body), "request_id")
         except NotJSON:
             return fault
     return fault

@@ -6,7 +6,8 @@ import re
 
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
-from tui.wires.json_text import NotJSON, child, children, loads, maybe_text, text
+from tui.wires.json_text import Json, NotJSON, child, children, loads_leniently, maybe_text, text
+from tui.wires.wire import Frame
 
 _TITLE = lazy_regex(rb"<(title|h1)[^>]{0,200}>([^<]{1,400})", re.I)
 
@@ -42,9 +43,30 @@ def read_error(body: bytes) -> ErrorParts | None:
     if stripped.startswith((b"data:", b"event:")):
         stripped = stripped[stripped.find(b"data:") + 5 :].split(b"\n", 1)[0]
     try:
-        return error_parts(loads(stripped))
+        return error_parts(loads_leniently(stripped))
     except NotJSON:
         return None
+
+
+def error_frame(frame: Frame) -> Json | None:
+    """Return the object in a frame that ``loads`` refuses for its numbers, if it reports an error; else None.
+
+    Any other frame with such numbers stays a bad one: what they were cannot be known.
+    """
+    name, data = frame
+    try:
+        value = loads_leniently(data)
+    except NotJSON:
+        return None
+    if isinstance(value, list) and value:
+        value = value[0]
+    return value if isinstance(value, dict) and (name == "error" or _reports_error(value)) else None
+
+
+def _reports_error(event: Json) -> bool:
+    inner = (child(event, "response"), *children(event, "choices"))
+    failed = event.get("type") == "response.failed" or any(isinstance(part.get("error"), dict | str) for part in inner)
+    return failed or error_parts(event) is not None
 
 
 def page_title(body: bytes) -> str | None:

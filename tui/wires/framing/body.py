@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.stream import StreamEvent
+from tui.wires.errors.body import error_frame
 from tui.wires.framing.json_frames import JsonArrayFramer, NdjsonFramer
 from tui.wires.framing.sse import BOM, STRAY_CAP, STREAM_CAP, SseFramer, too_large
-from tui.wires.json_text import NotJSON, loads
+from tui.wires.json_text import NotJSON, dumps, loads_leniently
 from tui.wires.wire import Decoder, Frame, Wire
 
 DONE = b"[DONE]"
@@ -48,7 +49,7 @@ def _is_json(text: bytes) -> bool:
     if text == DONE:
         return True
     try:
-        return isinstance(loads(text), dict)
+        return isinstance(loads_leniently(text), dict)
     except NotJSON:
         return False
 
@@ -177,7 +178,7 @@ class BodyReader:
         body = self._body()
         first, _, _ = body.lstrip().partition(b"\n")
         try:
-            loads(first)
+            loads_leniently(first)
         except NotJSON:
             self._feed = BodyReader._gather_whole
             return []
@@ -191,6 +192,8 @@ class BodyReader:
         try:
             return list(self._decoder.feed_whole(self._body()))
         except NotJSON:
+            if (error := error_frame(("", self._body()))) is not None:
+                return list(self._decoder.feed_whole(dumps(error).encode()))
             frames = bare_lines(self._body())
             if not frames:
                 raise
@@ -238,7 +241,7 @@ def _error_between_events(framer: SseFramer) -> list[Frame]:
         if len(candidate) > STRAY_CAP or not candidate.lstrip().startswith(b"{"):
             continue
         try:
-            value = loads(candidate)
+            value = loads_leniently(candidate)
         except NotJSON:
             continue
         if isinstance(value, dict) and "error" in value:

@@ -36,7 +36,7 @@ from tui.domain.stream import (
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.domain.web_search import WebSearch
-from tui.wires.errors.body import ErrorParts, error_parts
+from tui.wires.errors.body import ErrorParts, error_frame, error_parts
 from tui.wires.errors.classify import reported_error
 from tui.wires.gemini.web_search import METADATA, charged_queries, citations_of, grounding_of, is_search, search_of
 from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, text, whole
@@ -209,6 +209,8 @@ class GeminiDecoder:
         try:
             chunk = loads(frame[1])
         except NotJSON as fault:
+            if (error := error_frame(frame)) is not None:
+                return self._on_chunk(error)
             self._bad_frame = self._bad_frame or fault
             return NOTHING
         return self._on_chunk(chunk) if isinstance(chunk, dict) else self._on_list(chunk)

@@ -20,7 +20,7 @@ from tui.domain.stream import (
     UsageReported,
 )
 from tui.domain.usage import Usage
-from tui.wires.errors.body import ErrorParts, error_parts
+from tui.wires.errors.body import ErrorParts, error_frame, error_parts
 from tui.wires.errors.classify import reported_error
 from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dollars, loads, text, whole
 from tui.wires.openai_chat.message import ChatMessage
@@ -248,6 +248,8 @@ class ChatDecoder:
         try:
             return self._on_chunk(loads(data), frame[0])
         except NotJSON as fault:
+            if (error := error_frame(frame)) is not None:
+                return self._on_chunk(error, frame[0])
             if frame[0] == "error":
                 raise reported_error(ErrorParts(message=data[:8000].decode("utf-8", "replace"))) from None
             self._bad_frame = self._bad_frame or fault

@@ -28,7 +28,7 @@ from tui.domain.stream import (
     UsageReported,
 )
 from tui.domain.usage import Usage
-from tui.wires.errors.body import ErrorParts, error_parts
+from tui.wires.errors.body import ErrorParts, error_frame, error_parts
 from tui.wires.errors.classify import reported_error
 from tui.wires.json_text import Json, NotJSON, child, children, dollars, loads, maybe_text, text, whole
 from tui.wires.openai_responses.items import (
@@ -368,6 +368,8 @@ class ResponsesDecoder:
         try:
             event = loads(frame[1])
         except NotJSON as fault:
+            if (error := error_frame(frame)) is not None:
+                return self._on_event(error)
             if frame[1].strip() != b"[DONE]":
                 self._bad_frame = self._bad_frame or fault
             return NOTHING
