@@ -253,6 +253,45 @@ def test_no_option_opens_what_rules_that_cannot_be_read_may_deny(
     assert not (tmp_path / "here").exists()
 
 
+BROKEN = 'theme = "dark"\nmodel = "demo/fast\n'
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--jsonl",)])
+def test_no_other_model_answers_for_one_that_a_broken_configuration_may_name(
+    environment: dict[str, str], tmp_path: Path, form: tuple[str, ...]
+) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text(BROKEN)
+    done = _ponder(environment, "-p", "Hello", *form)
+    assert (done.returncode, done.stdout) == (2, b"")
+    [first, second] = done.stderr.decode().splitlines()
+    assert first.startswith("ponder: `config.toml`, line 2, column 19: ")
+    assert second == "Nothing was sent: correct it, or name a model (-m PROVIDER/MODEL)."
+    assert not (tmp_path / "data").exists() or not list((tmp_path / "data").glob("*.db"))
+
+
+@pytest.mark.parametrize("config", ["model = 5", 'modle = "demo/fast"'])
+def test_nor_for_one_whose_name_is_wrong(environment: dict[str, str], tmp_path: Path, config: str) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text(config)
+    done = _ponder(environment, "-p", "Hello")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"ponder: `config.toml`, line 1, column 1: " in done.stderr
+    assert b"Nothing was sent" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("-m", "demo/fast"), ("--set", "model=demo/fast"), ("--profile", "mine")])
+def test_a_model_of_the_command_line_answers_without_the_broken_file(
+    environment: dict[str, str], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "config" / "profiles").mkdir(parents=True)
+    (tmp_path / "config" / "config.toml").write_text(BROKEN)
+    (tmp_path / "config" / "profiles" / "mine.toml").write_text('model = "demo/fast"\n')
+    done = _ponder(environment, "-p", "Hello", "--json", *words)
+    assert (done.returncode, json.loads(done.stdout)["model"]) == (0, "fast"), done.stderr
+    assert done.stderr.startswith(b"ponder: `config.toml`, line 2, column 19: ")
+
+
 CHILD = """
 import signal, sys, time
 from pathlib import Path

@@ -98,3 +98,24 @@ def test_it_says_whether_rules_may_be_in_what_cannot_be_read(tmp_path: Path, tex
         [problem] = read.problems
         assert problem.message == "`config.toml`, line 1, column 1: `permissions` must be a table, `[permissions]`."
         assert problem.nearest == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", None),
+        ('model = "demo/fast"', None),
+        ('model = "demo/fast"\n[reasonin]\nx = 1', None),
+        ("[context]\nnonsense = 1", None),
+        ('[model."demo/fast"]\nthinks = true', None),
+        ('[context]\ncompressAt = 0.5\nmodel = "demo/fast', 3),
+        ("\nmodel = 5", 2),
+        ("\n\nmodle = 'demo/fast'", 3),
+        ('\n[model]\nname = "demo/fast"', 2),
+    ],
+)
+def test_it_says_whether_the_name_of_a_model_may_be_in_what_cannot_be_read(
+    tmp_path: Path, text: str, line: int | None
+) -> None:
+    hidden = _read(tmp_path, text).hides_model
+    assert (hidden and hidden.line) == line

@@ -34,6 +34,8 @@ class ConfigFile:
     problems: tuple[ConfigError, ...] = ()
     rules_are_known: bool = True
     """False if permission rules may be in what could not be read."""
+    hides_model: ConfigError | None = None
+    """The problem because of which it is unknown whether the file names a model, and which."""
 
 
 def read_config(path: Path) -> ConfigFile:
@@ -41,11 +43,12 @@ def read_config(path: Path) -> ConfigFile:
     try:
         text = _text(path)
     except ConfigError as problem:
-        return ConfigFile(problems=(problem,), rules_are_known=False)
+        return ConfigFile(problems=(problem,), rules_are_known=False, hides_model=problem)
     try:
         document = parse_user_toml(text)
     except ValueError as error:  # it is not TOML
-        return ConfigFile(problems=(_syntax(path, text, str(error)),), rules_are_known=False)
+        syntax = _syntax(path, text, str(error))
+        return ConfigFile(problems=(syntax,), rules_are_known=False, hides_model=syntax)
     return _checked(path, text, document)
 
 
@@ -93,7 +96,14 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
                 values[known.name] = checked_value(known, value)
             except ConfigError as problem:
                 problems.append(_with_position(path, text, key, problem))
-    return ConfigFile(values=values, tables=tables, problems=tuple(problems), rules_are_known=rules_are_known)
+    about_model = [problem for problem in problems if problem.key == "model" or problem.nearest[:1] == ("model",)]
+    return ConfigFile(
+        values=values,
+        tables=tables,
+        problems=tuple(problems),
+        rules_are_known=rules_are_known,
+        hides_model=about_model[0] if about_model and "model" not in values else None,
+    )
 
 
 def _with_recommended(
