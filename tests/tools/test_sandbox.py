@@ -145,6 +145,39 @@ async def test_with_bubblewrap_rw_also_makes_files_beside_guarded_ones(tmp_path:
     assert result == (True, "(no output, exit code 0)")
 
 
+SETS_BITS = """
+import ctypes, os, struct
+libc = ctypes.CDLL(None)
+for bits in (0o4755, 0o2755, 0o6711):
+    for number, make in enumerate((
+        lambda path: os.close(os.open(path, os.O_CREAT | os.O_WRONLY, bits)),
+        lambda path: os.mknod(path, 0o100000 | bits),
+        lambda path: libc.creat(path.encode(), bits),
+        lambda path: libc.syscall(437, -100, path.encode(), struct.pack("QQQ", 0o101, bits, 0), 24),  # openat2
+        lambda path: (open(path, "w").close(), os.chmod(path, bits)),
+        lambda path: os.fchmod(os.open(path, os.O_CREAT | os.O_WRONLY), bits),
+    )):
+        try:
+            os.umask(0)
+            make(f"made-{number}-{bits:o}")
+        except OSError as error:
+            print(error.strerror)
+"""
+
+
+@every_sandbox
+async def test_no_command_makes_a_file_that_runs_with_its_owners_rights(tmp_path: Path, kernel: Kernel) -> None:
+    bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]})
+    bench.write("old", "")
+    bench.write("bits.py", SETS_BITS)
+    commands = ("chmod u+s old", "chmod 2755 old", "install -m 6755 old new", f"{sys.executable} -I -S bits.py")
+    texts = [outcome(await bench.call("shell", command=command))[1] for command in commands]
+    assert all("Operation not permitted" in text for text in texts), texts
+    found = {path.name: path.stat().st_mode & 0o6000 for path in bench.folder.iterdir()}
+    assert {name: bits for name, bits in found.items() if bits} == {}
+    assert "old" in found
+
+
 @every_sandbox
 async def test_a_private_temporary_folder_is_there_and_gone_afterwards(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell ro"]})

@@ -167,6 +167,39 @@ def test_inside_bubblewrap_only_the_network_of_its_own_is_open(machine: str) -> 
     assert answers == [errno.EPERM, 0, 0, 0, errno.EPERM]
 
 
+MADE, TEMPORARY = 0x40 | 1, 0x410000 | 2  # O_CREAT and O_TMPFILE, for writing
+MODES = {0o755: 0, 0o1777: 0, 0o4755: errno.EPERM, 0o2755: errno.EPERM, 0o6000: errno.EPERM, 0o104755: errno.EPERM}
+
+
+@pytest.mark.parametrize("machine", CALLS)
+@pytest.mark.parametrize("abi", [None, 1, 3, 7])
+def test_no_filter_allows_a_file_that_runs_with_its_owners_rights(machine: str, abi: int | None) -> None:
+    """``None`` is bubblewrap, in which modes can be changed."""
+    audit = CALLS[machine][0]
+    column = list(CALLS).index(machine)
+    wanted = seccomp.Filter(refused=frozenset()) if abi is None else filter_beside_landlock(abi, WRITES)
+    program = seccomp.program_of(wanted, machine)
+
+    def answer(name: str, *arguments: int) -> int:
+        number = seccomp.NUMBERS[name][column]
+        return -1 if number is None else _answer(program, number, *arguments, architecture=audit)
+
+    for mode, expected in MODES.items():
+        changed = {answer(name, 3, mode) for name in ("chmod", "fchmod")}
+        changed |= {answer(name, 3, 0, mode) for name in ("fchmodat", "fchmodat2")}
+        assert changed - {-1} == {expected if abi is None else errno.EPERM}
+        made = {answer(name, 0, mode) for name in ("creat", "mknod")} | {answer("mknodat", 3, 0, mode)}
+        made |= {answer("open", 0, flags, mode) for flags in (MADE, TEMPORARY)}
+        made |= {answer("openat", 3, 0, flags, mode) for flags in (MADE, TEMPORARY)}
+        assert made - {-1} == {expected}
+        truncates = errno.EPERM if abi == 1 else 0
+        # Without such a flag there may be anything in the place of the mode.
+        assert {answer("open", 0, 1, mode), answer("openat", 3, 0, 1, mode)} - {-1} == {0}
+        assert answer("openat", 3, 0, 0x200, mode) == truncates
+        assert answer("openat", 3, 0, 0x200 | 0x40, mode) == (expected or truncates)
+    assert answer("openat2", 3, 0, 0, 24) == errno.ENOSYS
+
+
 def test_calls_of_another_architecture_are_refused() -> None:
     program = seccomp.program_of(filter_beside_landlock(7, READ_ONLY), "x86_64")
     assert _answer(program, 3, architecture=0x40000003) == errno.EPERM

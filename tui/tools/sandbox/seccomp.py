@@ -22,6 +22,22 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _X32 = 0x40000000
 _SET_SECCOMP, _FILTER_MODE = 22, 2
 _O_TRUNC, _O_ACCMODE = 0x200, 0x3
+_MAKES_A_FILE = 0x40 | 0x400000
+"""O_CREAT and the bit of O_TMPFILE: only with one of them the kernel reads the mode."""
+_SET_ID = 0o6000
+"""A file with such a bit runs with the rights of its owner or group, whoever starts it."""
+_WITH_MODE = {
+    "open": (1, 2),
+    "openat": (2, 3),
+    "creat": (None, 1),
+    "mknod": (None, 1),
+    "mknodat": (None, 2),
+    "chmod": (None, 1),
+    "fchmod": (None, 1),
+    "fchmodat": (None, 2),
+    "fchmodat2": (None, 2),
+}
+"""The calls that set the mode of a file: the arguments with the flags, if there are any, and with the mode."""
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX inject input into a terminal."""
 _SET_ATTRIBUTES = (0x40086602, 0x401C5820)
@@ -40,6 +56,9 @@ NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "open": (2, None),
     "openat": (257, 56),
     "openat2": (437, 437),
+    "creat": (85, None),
+    "mknod": (133, None),
+    "mknodat": (259, 33),
     "truncate": (76, 45),
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -138,7 +157,7 @@ SIGNALS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What to refuse in addition to the calls that are always refused."""
+    """What to refuse in addition to what is always refused, such as files that run with their owner's rights."""
 
     refused: frozenset[str]
     sockets: frozenset[int] = frozenset()
@@ -174,9 +193,10 @@ def program_of(wanted: Filter, machine: str | None = None) -> bytes:
         number = NUMBERS[name][column]
         if number is not None:
             code.equal(number, errno.EPERM)
+    # openat2 passes flags and mode in memory, which a filter cannot read; programs fall back to openat.
+    code.equal(_number("openat2", column), errno.ENOSYS)
+    code.no_set_id(column)
     if wanted.truncation:
-        # openat2 passes its flags in memory, which a filter cannot read; libc falls back to openat.
-        code.equal(_number("openat2", column), errno.ENOSYS)
         code.equal(_number("truncate", column), errno.EPERM)
         for name, at in (("open", 1), ("openat", 2)):
             number = NUMBERS[name][column]
@@ -217,6 +237,26 @@ class _Code:
 
     def at_least(self, value: int, error: int) -> None:
         self.out += [(JUMP_AT_LEAST, 0, 1, value), (RETURN, 0, 0, REFUSE | error)]
+
+    def no_set_id(self, column: int) -> None:
+        """Refuse calls that make or change a file so that it runs with the rights of its owner or group."""
+        for name, (flags_at, mode_at) in _WITH_MODE.items():
+            number = NUMBERS[name][column]
+            if number is not None:
+                self._no_set_id(number, flags_at, mode_at)
+
+    def _no_set_id(self, number: int, flags_at: int | None, mode_at: int) -> None:
+        inner = [
+            (LOAD, 0, 0, _ARGUMENTS + 8 * mode_at),
+            (AND, 0, 0, _SET_ID),
+            (JUMP_EQUAL, 1, 0, 0),
+            (RETURN, 0, 0, REFUSE | errno.EPERM),
+            (LOAD, 0, 0, _NUMBER),  # for what comes next
+        ]
+        if flags_at is not None:
+            without = (JUMP_EQUAL, len(inner) - 1, 0, 0)
+            inner = [(LOAD, 0, 0, _ARGUMENTS + 8 * flags_at), (AND, 0, 0, _MAKES_A_FILE), without, *inner]
+        self.out += [(JUMP_EQUAL, 0, len(inner), number), *inner]
 
     def call(
         self, number: int, argument: int, values: Iterable[int], *, mask: int = 0, otherwise: bool = False
