@@ -356,6 +356,18 @@ def test_lines_that_are_no_messages_are_answered_and_the_agent_goes_on(tmp_path:
     assert (reply["result"]["protocolVersion"], done.returncode, done.stderr) == (1, 0, b"")
 
 
+def test_a_cancel_with_parameters_of_a_wrong_type_is_one_sentence_on_stderr(tmp_path: Path) -> None:
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+    wrong: list[object] = [{"sessionId": 5}, ["s"], None, {"sessionId": "s", "_meta": {"self": 1, "session_id": []}}]
+    cancels = [{"jsonrpc": "2.0", "method": "session/cancel", "params": params} for params in wrong]
+    said = b"".join(json.dumps(message).encode() + b"\n" for message in (*cancels, hello))
+    command = [sys.executable, "-m", "tui", "acp", "-m", "demo/fast"]
+    done = prefork.run(command, said=said, env=prefork.surroundings(PONDER_HOME=str(tmp_path)), timeout=PATIENCE_S)
+    assert [json.loads(line)["result"]["protocolVersion"] for line in done.stdout.splitlines()] == [1]
+    sentence = b"ignored a notification of the editor: session/cancel does not name a session\n"
+    assert (done.returncode, done.stderr) == (0, sentence * 3)
+
+
 def test_without_the_package_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,10 +47,40 @@ async def test_an_answer_or_request_of_another_shape_is_refused_and_the_next_one
 
 
 @pytest.mark.parametrize(
-    "line", ['{"id": null, "error": null}', '{"id": "a", "error": {"code": 1}}', '{"method": "session/cancel"}']
-)
+    "line",
+    [
+        '{"id": null, "error": null}', '{"id": "a", "error": {"code": 1}}', '{"id": 1, "method": "session/cancel"}',
+        '{"method": "session/cancel", "params": {"sessionId": "s"}}', '{"method": "_zed/x", "params": 5}',
+    ],
+)  # fmt: skip
 async def test_messages_are_passed_on(line: str) -> None:
     assert await _received(f"{line}\n".encode()) == (json.loads(line), [])
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        *(
+            (f'{{"method": "session/cancel", "params": {params}}}', "session/cancel does not name a session")
+            for params in ("null", "5", '"s"', "[]", '["s"]', "{}", '{"sessionId": 5}', '{"sessionId": null}')
+        ),
+        ('{"method": "session/cancel"}', "session/cancel does not name a session"),
+        ('{"method": "$/cancel_request", "params": {"id": 1}}', "$/cancel_request is not known"),
+    ],
+)
+async def test_a_notification_that_cannot_be_obeyed_is_ignored_with_a_sentence(
+    line: str, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It has no answer, and the connection would write a traceback."""
+    assert await _received(f'{line}\n{{"id": 2, "result": null}}\n'.encode()) == ({"id": 2, "result": None}, [])
+    assert [(record.getMessage(), record.exc_info) for record in caplog.records] == [
+        (f"ignored a notification of the editor: {why}", None)
+    ]
+
+
+async def test_what_editors_add_for_each_other_is_left_out() -> None:
+    said = b'{"id": 1, "method": "session/prompt", "params": {"sessionId": "s", "_meta": {"self": 1}}}\n'
+    assert await _received(said) == ({"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}, [])
 
 
 async def test_half_characters_and_numbers_that_are_none_do_not_spoil_a_line() -> None:

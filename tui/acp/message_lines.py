@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from typing import Any
 
 import orjson
 from acp.exceptions import RequestError
+from acp.meta import AGENT_METHODS
+from acp.schema import CancelNotification
+from pydantic import ValidationError
 
 from tui.domain.assemble import whole_text
+from tui.domain.printable import one_line
 
+LOG = logging.getLogger(__name__)
 LONGEST = 50_000_000
+CANCEL = AGENT_METHODS["session_cancel"]
 
 
 class MessageLines:
@@ -45,8 +52,10 @@ class MessageLines:
                 await self._refuse(RequestError.invalid_request({"details": "A message is a JSON object."}))
             elif not _is_sound(message):
                 await self._refuse(RequestError.invalid_request({"details": "No request and no answer to one."}))
+            elif reason := _not_obeyed(message):
+                LOG.warning("ignored a notification of the editor: %s", reason)
             else:
-                return message
+                return _without_meta(message)
 
     async def send(self, message: dict[str, Any]) -> None:
         """Write a message. What a model wrote is in it: editors refuse lines with half a character or ``NaN``."""
@@ -72,6 +81,28 @@ def _is_sound(message: dict[str, Any]) -> bool:
     if "method" in message:
         return isinstance(message["method"], str) and _is_id(message.get("id"))
     return _is_id(message.get("id")) and isinstance(message.get("error") or {}, dict)
+
+
+def _not_obeyed(message: dict[str, Any]) -> str:
+    """Why a notification is not passed on; "" if it is. It has no answer, so the connection would log a traceback."""
+    method = message.get("method")
+    if "id" in message or not isinstance(method, str) or method.startswith("_"):
+        return ""
+    if method != CANCEL:
+        return f"{one_line(method, 80)} is not known"
+    try:
+        CancelNotification.model_validate(message.get("params"))
+    except ValidationError:
+        return f"{CANCEL} does not name a session"
+    return ""
+
+
+def _without_meta(message: dict[str, Any]) -> dict[str, Any]:
+    """The message without what editors add for each other: the connection takes its names for those of arguments."""
+    params = message.get("params")
+    if not isinstance(params, dict) or "_meta" not in params:
+        return message
+    return {**message, "params": {name: value for name, value in params.items() if name != "_meta"}}
 
 
 def _is_id(value: object) -> bool:
