@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from html import escape
 from itertools import count
+from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from mdit_py_plugins.deflist import deflist_plugin
@@ -17,6 +19,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.tasklists import tasklists_plugin
 
 from tui.domain.printable import printable
+from tui.domain.web_address import safe_address
 from tui.typeset.diagrams.fence import is_mermaid
 from tui.typeset.drawing import columns_of
 from tui.typeset.marks import (
@@ -42,13 +45,43 @@ PAGE_COLUMNS = 90
 """Columns of a diagram that fit on the page."""
 
 
-def _clean_entities(tokens: Iterable[Token]) -> None:
+def _clean_entities(state: StateCore) -> None:
     """Make characters visible that hide or reorder text: ``&#x202e;`` becomes one when the text is parsed."""
-    for token in tokens:
+    for token in state.tokens:
         for child in token.children or ():
             if child.type == "text" and not child.content.startswith((OPENED, CLOSED)):
                 parts = child.content.split("\t")  # pages keep them
                 child.content = "\t".join(printable(part, keep_newlines=False) for part in parts)
+
+
+def _only_web_links(state: StateCore) -> None:
+    """Let only http and https addresses be links, as on the screen; others are written behind their text.
+
+    ``//host/path`` would lead to a server of that name, which for a page that is opened as a file is a network share.
+    """
+    for token in state.tokens:
+        if token.children and any(child.type == "link_open" for child in token.children):
+            token.children = list(_without_other_links(token.children))
+
+
+def _without_other_links(tokens: Iterable[Token]) -> Iterator[Token]:
+    href: str | None = None
+    written: list[str] = []
+    for token in tokens:
+        if token.type == "link_open":
+            address = str(token.attrGet("href") or "")
+            href = None if safe_address(address) else address
+            written = []
+        if href is None:
+            yield token
+        elif token.type == "link_close":
+            shown = unquote(href)
+            if "".join(written) not in (href, shown, href.removeprefix("mailto:")):
+                yield Token("text", "", 0, content=f" ({printable(shown, keep_newlines=False)})")
+            href = None
+        elif token.type != "link_open":
+            written.append(token.content)
+            yield token
 
 
 def renderer() -> Callable[[str], str]:
@@ -57,6 +90,9 @@ def renderer() -> Callable[[str], str]:
     add_formulas(parser)
     add_keys(parser)
     parser.use(deflist_plugin).use(footnote_plugin).use(tasklists_plugin).disable("footnote_inline")
+    # At the end, for all text: also for footnotes and for the summaries of details.
+    parser.core.ruler.push("entities", _clean_entities)
+    parser.core.ruler.push("web_links", _only_web_links)
     parser.add_render_rule("kbd", _key)
     numbers = count(1)
     parser.add_render_rule("math_inline", _inline)
@@ -72,7 +108,6 @@ def renderer() -> Callable[[str], str]:
             # Only footnotes that are referred to are rendered, and a page leaves nothing out.
             environment = {"docId": name}
             tokens = parser.parse(f"{shown}\n\n{unused}", environment)
-        _clean_entities(tokens)
         if shown is not text:
             show_bars(tokens)
         return str(parser.renderer.render(_with_alerts(tokens), parser.options, environment))
