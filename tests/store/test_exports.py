@@ -157,7 +157,7 @@ async def test_the_address_of_another_link_is_written_behind_its_text(stage: Sta
         "s", a_turn(1, "x", "[*See* `it`](//host.example/a%20b) <a@b.example> [page.md](page.md) [](//h).")
     )
     page = await stage.library.export("s", "html", "answers")
-    assert "<p><em>See</em> <code>it</code> (//host.example/a b) a@b.example p.md  (//h).</p>" in page
+    assert "<p><em>See</em> <code>it</code> (//host.example/a b) a@b.example page.md  (//h).</p>" in page
     markdown = await stage.library.export("s", "md", "answers")
     assert "[*See* `it`](//host.example/a%20b)" in markdown
 
