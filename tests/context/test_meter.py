@@ -108,6 +108,17 @@ def test_the_filler_that_stands_for_the_next_prompt_is_not_counted():
     assert meter(CLAUDE, *open_ended).parts[Part.USER] < meter(CLAUDE, *talk(CLAUDE)).parts[Part.USER]
 
 
+def test_results_that_are_awaited_are_not_counted():
+    calling = turn("t1", user("u1", "look"), answer(CLAUDE, "a1", call("c1"), call("c2")))
+    running = replace(calling, open=True)
+    assert meter(CLAUDE, running).parts[Part.TOOL_RESULTS] == 0
+    one_came = replace(running, messages=(*running.messages, results("r1", result("c1", LONG))))
+    whole = replace(one_came, messages=(*running.messages, results("r1", result("c1", LONG), result("c2", LONG))))
+    assert 0 < meter(CLAUDE, one_came).parts[Part.TOOL_RESULTS] < meter(CLAUDE, whole).parts[Part.TOOL_RESULTS]
+    # A turn that ended without them: what the model is told instead is really sent.
+    assert meter(CLAUDE, calling, turn("t2", user("u2", "go on"))).parts[Part.TOOL_RESULTS] > 0
+
+
 def test_a_reading_says_reported_only_for_exactly_what_was_reported():
     estimate = meter(CLAUDE, *talk(CLAUDE)).effective
     anchor = Anchor(estimate=estimate, reported=4_321)

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
 from tui.context.thinking_back import Repair, SendRules, same_origin
 from tui.context.wire_rules import takes_blank_thinking
-from tui.domain.blocks import ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Role
 from tui.domain.printable import scrubbed
@@ -332,6 +332,11 @@ def _named_as_called(item: DraftItem, call: ToolCallBlock) -> DraftItem:
 
 def _unknown_result(call: ToolCallBlock) -> ToolResultBlock:
     return ToolResultBlock(call_id=call.call_id, name=call.name, content=(TextBlock(text=MAY_HAVE_RUN),), failed=True)
+
+
+def is_unknown_result(block: Block) -> bool:
+    """Whether a block stands for the result of a call that has none."""
+    return isinstance(block, ToolResultBlock) and block.failed and block.content == (TextBlock(text=MAY_HAVE_RUN),)
 
 
 def _drop_orphans(draft: SelectionDraft, verdict_log: VerdictLog) -> None:

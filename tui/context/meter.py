@@ -27,6 +27,7 @@ from tui.context.estimate import (
     tools_tokens,
     uncached_text_tokens,
 )
+from tui.context.legality import is_unknown_result
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
@@ -141,7 +142,7 @@ def tally(  # noqa: PLR0913 - parts of one request, keyword-only but the first t
     base = family.base + (family.thinking_base if thinks else 0)
     parts[Part.SYSTEM] = round(base) + text_tokens(system, facts.tokenizer)
     parts[Part.TOOLS] = tools_tokens(tools, facts.tokenizer) + server_tools_tokens(server_tools, facts.tokenizer)
-    for message in outgoing.messages:
+    for message in _without_awaited_results(outgoing.messages, turns):
         if message is outgoing.messages[-1] and message.source_id is None and message.role is Role.USER:
             continue  # a filler in place of the draft
         for part, count in counter.message(message):
@@ -160,6 +161,14 @@ def tally(  # noqa: PLR0913 - parts of one request, keyword-only but the first t
         answers=counter.answers(stored, outgoing),
         last=stored[-1].source_id if stored else None,
     )
+
+
+def _without_awaited_results(messages: Sequence[OutgoingMessage], turns: Sequence[Turn]) -> Sequence[OutgoingMessage]:
+    """Leave out what stands for the results of calls that still run: the next request will have the real ones."""
+    if not (turns and turns[-1].open and messages and messages[-1].role is Role.TOOL):
+        return messages
+    known = tuple(block for block in messages[-1].blocks if not is_unknown_result(block))
+    return [*messages[:-1], *([replace(messages[-1], blocks=known)] if known else [])]
 
 
 def with_project_apart(counted: Tally, project: str) -> Tally:
