@@ -43,3 +43,15 @@ def test_a_rule_in_words(tool: str, rule: str, words: str) -> None:
 def test_the_answer_for_the_session_says_what_it_covers(rule: str, words: str) -> None:
     tool = rule.partition("(")[0]
     assert session_words(ApprovalAsked("t", "c", tool, "Do it", "the command", session=rule), FOLDER) == words
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("write(**)", "Yes, these 5 and all other file changes in this folder for this session"),
+        ("shell(=the command) full", "Yes, exactly this command for this session"),
+    ],
+)
+def test_the_answer_for_the_session_says_how_many_of_the_waiting_calls_it_settles(rule: str, words: str) -> None:
+    asked = ApprovalAsked("t", "c", rule.partition("(")[0], "Do it", "the command", session=rule)
+    assert session_words(asked, FOLDER, 5) == words

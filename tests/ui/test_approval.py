@@ -210,6 +210,36 @@ async def test_at_80_by_24_a_short_change_is_whole_and_takes_a_yes_at_once() -> 
         assert services.chat.asked == [("approval", ("c9", "no"))]
 
 
+async def test_the_answer_for_the_session_counts_the_questions_that_come_after_it() -> None:
+    first, second = (
+        ApprovalAsked("live", name, "write_file", f"Write {name}", "+a", session="write(**)") for name in ("c1", "c2")
+    )
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), first)
+        await until(pilot, lambda: "2  Yes, all file changes in this folder for this session" in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since -= QUIET_S
+        await pilot.press("down")
+        services.chat.publish(second)
+        words = "2  Yes, these 2 and all other file changes in this folder for this session"
+        await until(pilot, lambda: words in screen_text(app))
+        assert screen._list.chosen == "once"
+
+
+async def test_a_call_that_is_shown_whole_ends_with_its_last_row_and_names_no_key_that_scrolls() -> None:
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
+        await _asked(app, services, pilot, "first\nlast")
+        await until(pilot, lambda: "pgdn" not in screen_text(app))
+        rows = screen_text(app).splitlines()
+        last = next(number for number, row in enumerate(rows) if "last" in row)
+        assert set(rows[last + 1].partition("┃")[2].partition("┃")[0]) == {" "}
+        assert "1  Yes, once" in rows[last + 2]
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
+        await _asked(app, services, pilot, LONG)
+        await until(pilot, lambda: "pgdn more" in screen_text(app))
+
+
 async def test_what_ponder_says_stands_outside_of_the_models_words() -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
         note_of_ponder = "in /home/me\nThis folder always needs approval."

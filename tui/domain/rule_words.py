@@ -15,10 +15,15 @@ _ONE_FILE = {"read": "reading", "write": "writing"}
 _SANDBOXED = {"ro": "sandboxed, read-only", "rw": "sandboxed, writing only in this folder"}
 
 
-def session_words(asked: ApprovalAsked, folder: str = "") -> str:
-    """The answer that holds for this session: what it covers is said, because it is more than this call."""
+def session_words(asked: ApprovalAsked, folder: str = "", waiting: int = 1) -> str:
+    """The answer that holds for this session: what it covers is said, because it is more than this call.
+
+    ``waiting`` is how many of the calls that are waiting it answers, with this one.
+    """
     whole = asked.session == "write(**)"
     words = "all file changes in this folder" if whole else rule_words(asked.session, asked, folder)
+    if waiting > 1 and words.startswith("all "):
+        words = f"these {waiting} and all other {words.removeprefix('all ')}"
     return f"Yes, {words} for this session"
 
 

@@ -35,14 +35,15 @@ class Answer:
     words: str
 
 
-def answers_to(asked: ApprovalAsked, folder: str) -> list[Answer]:
-    """The possible answers in the order of their numbers."""
+def answers_to(asked: ApprovalAsked, folder: str, waiting: Sequence[ApprovalAsked] = ()) -> list[Answer]:
+    """The possible answers in the order of their numbers. ``waiting`` are the open questions, with this one."""
     if asked.answers:
         return [Answer(key, words) for key, words in asked.answers]
+    covered = sum(other.session == asked.session for other in waiting)
     rules = [(pattern, rule_words(pattern, asked, folder)) for pattern in asked.patterns]
     return [
         Answer("once", "Yes, once"),
-        *([Answer("session", session_words(asked, folder))] if asked.session else []),
+        *([Answer("session", session_words(asked, folder, covered))] if asked.session else []),
         *(Answer(pattern, f"Always allow {text}") for pattern, text in rules if len(text) <= LONGEST_RULE),
         Answer(NO, "No"),
         *([Answer(NO_BECAUSE, "No, and tell the model why…")] if asked.turn_id else []),
@@ -83,6 +84,11 @@ class Answers(Widget, can_focus=True):
         self.rows = rows
         self.index = None
         self.is_armed = False
+        self.refresh(layout=True)
+
+    def reword(self, rows: Sequence[Answer]) -> None:
+        """Show the same answers in other words; the chosen one stays chosen."""
+        self.rows = rows
         self.refresh(layout=True)
 
     def set_low(self, *, low: bool) -> None:

@@ -152,6 +152,7 @@ class Approval(Sheet[None]):
             # An earlier call's question comes first while the current one cannot be answered yet.
             self._ask(left[0])
         if self._asked is not None:
+            self._reword_answers(self._asked, left)
             number = len(self._answered) + 1
             self.head.update(_head(self._asked, number, number - 1 + len(left), with_summary=self._call.is_titled))
         self._call.update_end_seen()
@@ -165,11 +166,19 @@ class Approval(Sheet[None]):
             self._fit()
         self._make_room()
 
+    def _reword_answers(self, asked: ApprovalAsked, left: Sequence[ApprovalAsked]) -> None:
+        """Say how many of the questions an answer settles: more may have come since it was shown."""
+        rows = answers_to(asked, self._asker.folder, left)
+        if rows != list(self._list.rows):
+            self._list.reword(rows)
+            self._fit()
+
     def _show_answer_keys(self) -> None:
         """Name the keys that answer now: beside a draft, a number alone is text, and enter takes a chosen row."""
         number = f"1–{len(self._list.rows)}"
         keys = f"alt+{number}" if self.ponder.chat.composer.text else number
-        shown = [(keys, "choose"), *([("enter", "take")] if self._list.index is not None else []), *self.KEYS]
+        scrolling = [key for key in self.KEYS if key[0] != "pagedown" or self._call.has_more_rows]
+        shown = [(keys, "choose"), *([("enter", "take")] if self._list.index is not None else []), *scrolling]
         if shown != list(self.shown_keys):
             self.show_keys(shown)
 
@@ -181,7 +190,7 @@ class Approval(Sheet[None]):
         self._asked = asked
         self._since = self._now()
         self._call.show(asked, is_titled=_is_titled(asked, self.ponder.chat.conversation_area.region.width))
-        self._list.show(answers_to(asked, self._asker.folder))
+        self._list.show(answers_to(asked, self._asker.folder, self._left()))
         self._small.update(TOO_SMALL)
         self._reason.display = False
         self._fit()

@@ -166,6 +166,11 @@ class CallDetails(Vertical):
         """Rows of what is around the call: what it is about, facts, and how much is below."""
         return (rows_of(self._words, columns) if self._words else 0) + 1
 
+    @property
+    def has_more_rows(self) -> bool:
+        """Whether only a part of the call is in view."""
+        return self._page.max_scroll_y > 0
+
     def warn_unread(self) -> None:
         """Point to the unread part after an early "yes"."""
         self._answered_early = not self.end_seen
