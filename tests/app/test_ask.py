@@ -241,7 +241,7 @@ async def test_narrow_screens_show_one_answer_or_pages_of_them(tmp_path: Path) -
         await until(s.pilot, lambda: [column.display for column in columns] == [True, True, True, False])
         await s.pilot.press("left")
         await until(s.pilot, lambda: [column.display for column in columns] == [False, True, True, True])
-        for words in ("4 gemini-2.5-flash", "Fast one.", "continue with it"):
+        for words in ("4 gemini-2.5-flash", "Fast one.", "enter continue"):
             assert words in s.text()
 
 

@@ -18,7 +18,7 @@ from tui.ui.dialogs import sheet
 from tui.ui.dialogs.approval import QUIET_S, Approval
 from tui.ui.dialogs.ask import CompareBranches
 from tui.ui.dialogs.compare import CompareReplay
-from tui.ui.dialogs.sheet import Sheet
+from tui.ui.dialogs.sheet import Sheet, keys_content
 from tui.ui.input.field import Field
 
 LINES = (
@@ -474,3 +474,14 @@ async def test_answers_side_by_side_begin_at_their_tops_in_columns_of_one_width(
         assert "▌" not in screen_text(app).partition("cost")[2]
         await pilot.press("down", "down", "down")
         await until(pilot, lambda: [column.top for column in tops] == [tops[0].last_top, 3])
+
+
+def test_a_narrow_sheet_says_how_to_close_it() -> None:
+    keys = (("enter", "continue"), ("up down", "scroll"), ("s", "apart"), ("esc", "close"), ("ctrl+s", "later"))
+    named = {width: keys_content(keys, width, "esc").plain.strip() for width in (80, 46, 30, 9)}
+    assert named == {
+        80: "enter continue  ↑↓ scroll  s apart  esc close  ctrl+s later",
+        46: "enter continue  ↑↓ scroll  s apart  esc close",
+        30: "enter continue  esc close",
+        9: "esc close",
+    }

@@ -217,6 +217,11 @@ class Command:
     """The focused widget handles the key (enter, esc, arrows); listed here for help."""
 
     @property
+    def plain_help(self) -> str:
+        """The help without the marks of code, which only markdown shows as such."""
+        return self.help.replace("`", "")
+
+    @property
     def has_fixed_keys(self) -> bool:
         """Whether no file can change its keys."""
         return self.owned_by_widget and self.scope is not CommandScope.TRANSCRIPT
@@ -362,4 +367,4 @@ def _matching(registry: Registry, word: str) -> list[Command]:
 
 def _command_row(command: Command) -> Completion:
     shown = f"/{command.slash}" + (f" {command.argument.usage}" if command.argument else "")
-    return Completion(f"/{command.slash}" + (" " if command.argument else ""), shown, command.help)
+    return Completion(f"/{command.slash}" + (" " if command.argument else ""), shown, command.plain_help)

@@ -265,7 +265,7 @@ class Ask(Columns[AnswerColumn]):
     """Asks several models. Enter continues with the focused answer; escape keeps those that arrived as branches."""
 
     TITLE_WORDS = "Ask"
-    KEYS: ClassVar[Keys] = (("enter", "continue with it"), ("x", "stop it"), *READING)
+    KEYS: ClassVar[Keys] = (("enter", "continue"), ("x", "stop it"), *READING)
 
     def __init__(self, questions: SideQuestions, several: SharedQuestion) -> None:
         super().__init__(several.question)

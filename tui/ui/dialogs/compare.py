@@ -37,7 +37,7 @@ class CompareReplay(Columns[Column]):
     """The answer that was there and the new one; enter returns whether to go back to the old one."""
 
     TITLE_WORDS = "Compare"
-    KEYS: ClassVar[Keys] = (("enter", "continue with it"), *READING)
+    KEYS: ClassVar[Keys] = (("enter", "continue"), *READING)
 
     def __init__(self, original: Turn, replayed: ReplayedTurn) -> None:
         super().__init__(prompt_text(original))

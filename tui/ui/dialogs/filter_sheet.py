@@ -174,7 +174,7 @@ class Palette(FilterSheet[str]):
         command = self.ponder.registry.by_id(self.row_list.row_key(event.option_index))
         slash = f"/{command.slash}" if command.slash else ""
         usage = f"{slash} {command.argument.usage}" if slash and command.argument is not None else slash
-        about = Content.styled(command.help, "$foreground")
+        about = Content.styled(command.plain_help, "$foreground")
         self._about.update(about + Content.styled(f"  {usage}", "$muted-text") if usage else about)
 
     def _row(self, command: Command, width: int) -> Row:

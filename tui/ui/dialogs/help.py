@@ -75,7 +75,7 @@ def command_lines(commands: Sequence[Command], keymap: KeysInForce, width: int) 
         if keys:
             head.append(Run(f"   {key_words(keys[0])}", "text", Look.BOLD))
         lines.append(head)
-        lines.extend(wrap([Run(command.help, "text")], width, [Run("    ")]))
+        lines.extend(wrap([Run(command.plain_help, "text")], width, [Run("    ")]))
         if command.argument:
             lines.extend(wrap([Run(command.example, "muted")], width, [Run("    ")]))
     return lines

@@ -28,18 +28,27 @@ R = TypeVar("R")
 Keys = Sequence[tuple[str, str]]
 
 
-def keys_content(keys: Keys, width: int) -> Content:
-    """As many keys with their labels as fit."""
-    content, used = Content(""), 0
-    for key, word in keys:
-        parts = [key_words(part) for part in key.split(" ")]
-        shown = ("" if all(len(part) == 1 for part in parts) else " ").join(parts)
-        room = len(shown) + len(word) + 3
-        if used + room > width + 2:
-            break
-        used += room
-        content = content + Content.styled(shown, "bold $foreground") + Content.styled(f" {word}  ", "$muted-text")
+def keys_content(keys: Keys, width: int, kept: str) -> Content:
+    """As many keys with their labels as fit; ``kept`` is the key that is named in any case."""
+    named = [(_key_name(key), word, key == kept) for key, word in keys]
+    left = width + 2 - sum(_columns(name, word) for name, word, is_kept in named if is_kept)
+    content, is_full = Content(""), False
+    for name, word, is_kept in named:
+        if not is_kept:
+            left -= _columns(name, word)
+            is_full = is_full or left < 0
+        if is_kept or not is_full:
+            content = content + Content.styled(name, "bold $foreground") + Content.styled(f" {word}  ", "$muted-text")
     return content
+
+
+def _key_name(key: str) -> str:
+    parts = [key_words(part) for part in key.split(" ")]
+    return ("" if all(len(part) == 1 for part in parts) else " ").join(parts)
+
+
+def _columns(name: str, word: str) -> int:
+    return len(name) + len(word) + 3
 
 
 LEAST_ROWS = 5
@@ -138,7 +147,7 @@ class Sheet(ModalScreen[R], Generic[R]):
         if keys is not None:
             self._keys = (*keys, (self.ESCAPE_KEYS, escape or self.ESCAPE), *self.LAST_KEYS)
         width = self._foot.size.width or self.app.size.width
-        self._foot.update(keys_content(self._keys, width))
+        self._foot.update(keys_content(self._keys, width, self.ESCAPE_KEYS))
 
     def on_resize(self, event: events.Resize) -> None:
         """Show as many keys as fit."""
