@@ -61,7 +61,7 @@ async def test_a_line_stays_where_the_compression_ran_and_opens_to_the_summary()
     async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, services, pilot):
         view = replace(FIRST, finished=frozenset(turn.id for turn in scenes.CONVERSATION))
         services.chat.publish(CompressionChanged(view), CompressionFinished(84_000, 9_000, view.summary))
-        line = "▸ 1 turn compressed: 84k → 9k   /context shows it · /uncompress undoes it"
+        line = "▸ 1 turn compressed: 84k → 9k   /uncompress undoes it"
         await until(pilot, lambda: line in screen_text(app))
         services.chat.publish(*scenes.begun("And now?"))
         await until(pilot, lambda: screen_text(app).find("And now?") > screen_text(app).find(line) > 0)

@@ -76,6 +76,7 @@ class Toasts:
         elif asking.display:
             line = Region(line.x, asking.region.y - 1, line.width, 1)
         for rack in app.screen.query("ToastRack"):
+            rack.styles.width = line.width  # the right margin alone does not limit long messages
             rack.styles.margin = (0, app.size.width - line.right, app.size.height - line.y - 1, line.x)
         if app.screen is chat and self._rack is None:
             self._rack = chat.query_one("ToastRack")

@@ -135,7 +135,7 @@ class CompressedHere(FoldedText):
         super().__init__(turns + sizes, view.summary)
 
     def _beside(self) -> str:
-        return "/context shows it · /uncompress undoes it"
+        return "/uncompress undoes it"
 
     def text(self) -> str:
         """Nothing: find and copies have the summary where it is sent."""
