@@ -16,6 +16,7 @@ from tui.domain.events import CompressionFinished, MeterChanged, ModelChanged, N
 from tui.domain.listing import ModelInfo
 from tui.domain.thinking import ModelSpec, ThinkingLevel
 from tui.domain.usage import Certainty, MeterReading, Part
+from tui.ui.chat.status_line import Status, TitleBar
 from tui.ui.panels.meter_bar import bar
 from tui.ui.panels.meter_lines import bill_lines, meter_lines
 from tui.ui.panels.model_picker import family_and_version, model_rows, newest_first, whole_parts
@@ -446,6 +447,37 @@ async def test_a_message_of_several_rows_moves_the_conversation_up_while_it_is_s
         await pilot.click(Toast)
         app.say("Short.")
         await until(pilot, lambda: area.size.height == height)
+
+
+@pytest.mark.parametrize("width", [200, 141, 120])
+@pytest.mark.parametrize("sidebar", ["auto", "wide", "off"])
+async def test_title_and_keys_begin_with_the_conversation(width: int, sidebar: str) -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(width, 30), values={"ui.sidebar": sidebar}) as (app, _, pilot):
+        rows = screen_text(app).splitlines()
+        composer = next(row for row in rows if "Write a message" in row)
+        assert rows[0].index("ponder ·") == composer.index("❯") == rows[-1].index("enter send")
+        await pilot.press("ctrl+b")
+        await until(pilot, lambda: app.chat.sidebar.display is (sidebar == "off"))
+        await pilot.pause()
+        rows = screen_text(app).splitlines()
+        composer = next(row for row in rows if "Write a message" in row)
+        assert rows[0].index("ponder ·") == composer.index("❯") == rows[-1].index("enter send")
+
+
+async def test_without_a_sidebar_the_label_of_the_demo_ends_with_the_conversation() -> None:
+    async with on_stage(size=(200, 60), values={"ui.sidebar": "off"}) as (app, _, _pilot):
+        app.chat.query_one(TitleBar).show_status(Status(demo=True))
+        title = screen_text(app).splitlines()[0]
+        assert len(title) == app.chat.query_one("#input-area").region.right - 1
+
+
+@pytest.mark.parametrize("size", [(200, 60), (120, 40)])
+async def test_a_long_message_is_as_wide_as_the_composer(size: tuple[int, int]) -> None:
+    async with on_stage(*scenes.CONVERSATION, size=size) as (app, _, pilot):
+        app.say("A long sentence about what cannot be done here. " * 5, Severity.WARNING)
+        area = app.chat.query_one("#input-area").region
+        await until(pilot, lambda: [toast.region.right for toast in app.screen.query(Toast)] == [area.right])
+        assert app.screen.query(Toast).last().region.x == area.x
 
 
 async def test_what_the_conversation_says_itself_is_no_message_above_the_composer() -> None:

@@ -81,6 +81,8 @@ async def follow(
 
 WIDE = 110
 """Columns from which the sidebar is shown beside the conversation."""
+MEASURE = 106
+"""Columns that the conversation has at most, with what is beside its text; the style sheet says the same."""
 PANELS_AFTER_S = 0.05
 """Delay before the sidebar's panels are made, so that the first screen and first keys come first."""
 CACHE_SHOWN_EVERY_S = 60.0
@@ -179,6 +181,7 @@ class ChatScreen(SteadyScreen[None]):
 
     def compose(self) -> ComposeResult:
         show_sidebar(self, self.app.size.width)  # so that the first layout is already the right one
+        self._align_bars(self.app.size.width)
         yield self._title_bar
         with Horizontal(id="body"):
             with Vertical(id="left"):
@@ -426,9 +429,17 @@ class ChatScreen(SteadyScreen[None]):
     def place_sidebar(self, width: int) -> None:
         """Show the sidebar if enabled and it fits, and what it leaves to other places."""
         show_sidebar(self, width)
+        self._align_bars(width)
         if self.sidebar.display and self._has_opened:
             self.sidebar.create_panels()
         self.status.change(time.monotonic(), full=not self.sidebar.display)
+
+    def _align_bars(self, width: int) -> None:
+        """Let title and keys begin where the conversation does; its column is in the middle of a wide window."""
+        beside = self.sidebar.columns if self.sidebar.display else 0
+        margin = max(0, width - beside - MEASURE) // 2
+        self._title_bar.show_margins(margin, 0 if beside else margin)
+        self._keys.show_margin(margin)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Show the keys of the focused widget in the footer."""

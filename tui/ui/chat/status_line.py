@@ -266,7 +266,14 @@ class TitleBar(Static):
         self._elsewhere = ""
         self._label = ""
         self._private = False
+        self._left = self._right = 0
         self._shown: tuple[object, ...] = ()
+
+    def show_margins(self, left: int, right: int) -> None:
+        """Begin and end with the conversation, which leaves these columns free in a wide window."""
+        if (left, right) != (self._left, self._right):
+            self._left, self._right = left, right
+            self._draw()
 
     def show_title(self, title: str) -> None:
         """Show the title, cut to the width of the screen."""
@@ -290,8 +297,8 @@ class TitleBar(Static):
     def _draw(self) -> None:
         if not self.is_attached:  # the news may come while the screen closes
             return
-        width = self.screen.size.width - 2
-        state = (self._title, self._elsewhere, self._label, self._private, width)
+        width = self.screen.size.width - 2 - self._left - self._right
+        state = (self._left, self._title, self._elsewhere, self._label, self._private, width)
         if state == self._shown:
             return
         self._shown = state
@@ -310,7 +317,7 @@ class TitleBar(Static):
             line_within(self._title, max(10, width - left.cell_length - right.cell_length)), "$foreground"
         )
         gap = Content(" " * max(0, width - left.cell_length - right.cell_length))
-        self.update(left + gap + right, layout=False)
+        self.update(Content(" " * self._left) + left + gap + right, layout=False)
 
 
 def status_of(view: SessionView, now: float, *, full: bool, private: bool = False) -> Status:
@@ -435,12 +442,19 @@ class KeyLine(Static):
         self._keymap = keymap
         self._scope = CommandScope.COMPOSER
         self._busy = self._thinks = self._asks = False
+        self._left = 0
 
     def on_mount(self) -> None:
         self._draw()
 
     def on_resize(self) -> None:
         self._draw()
+
+    def show_margin(self, left: int) -> None:
+        """Begin with the conversation, which leaves these columns free in a wide window."""
+        if left != self._left:
+            self._left = left
+            self._draw()
 
     def show_scope(self, scope: CommandScope) -> None:
         """Show the keys of the scope that has the focus."""
@@ -463,8 +477,8 @@ class KeyLine(Static):
             keys = [*TRANSCRIPT_KEYS, ("esc", "stop" if self._busy else "back")]
         elif self._scope is CommandScope.ANYWHERE:
             keys = [*SIDEBAR_KEYS, ("esc", "back")]
-        content = Content("")
-        used = 1
+        content = Content(" " * self._left)
+        used = 1 + self._left
         for key, word in [] if self._asks else keys[:MOST]:
             width = len(key) + len(word) + 3
             if used + width > self.size.width:

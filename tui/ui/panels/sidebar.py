@@ -34,6 +34,8 @@ def load_panels(models: Callable[[], object]) -> None:
         models()
 
 
+COLUMNS, COLUMNS_WIDE = 30, 44
+"""As in the style sheet."""
 LOW = 31
 """Screens with fewer rows than this omit blank lines."""
 
@@ -50,6 +52,11 @@ class Sidebar(Vertical):
         self._meter: MeterReading | None = None
         self._cached: CacheState | None = None
         self._panels: SidePanels | None = None
+
+    @property
+    def columns(self) -> int:
+        """How wide it is when it is shown."""
+        return COLUMNS_WIDE if self.has_class("-wide") else COLUMNS
 
     def on_resize(self, event: events.Resize) -> None:
         """Reduce spacing on low screens, so that everything stays visible."""
