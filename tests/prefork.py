@@ -280,6 +280,20 @@ def _stream(number: int, as_loaded: TextIO) -> TextIO:
     )
 
 
+def end(code: object) -> NoReturn:
+    """End as the interpreter does, without freeing what is loaded: each page that this touches would be copied."""
+    if code is not None and not isinstance(code, int):
+        sys.exit(code)  # type: ignore[arg-type]  # the interpreter prints it
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as the interpreter does
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.exit(code)  # the interpreter tells of it
+    os._exit(code or 0)
+
+
 def main() -> NoReturn:
     """Serve; in a forked process, be the program."""
     connection = socket.socket(fileno=int(sys.argv[1]))
@@ -293,7 +307,11 @@ def main() -> NoReturn:
     become(request)
     from tui.cli.main import main as program
 
-    sys.exit(program())
+    try:
+        code: object = program()
+    except SystemExit as ended:
+        code = ended.code
+    end(code)
 
 
 if __name__ == "__main__":
