@@ -1,4 +1,4 @@
-"""Bare applications around one message, ours or Textual's, for benchmarks: started as a process on a pty.
+"""Bare applications around one message, ours or Textual's or none, for benchmarks: started as a process on a pty.
 
     python -m bench.screens CONTENDER RESULT_FILE JSON_OF_WHAT_TO_DO
 
@@ -12,7 +12,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from textual.app import App, ComposeResult
@@ -94,6 +94,26 @@ class Textuals:
             await asyncio.sleep(0)
 
 
+class Nothing:
+    """Takes the words and shows none: what feeding, typing and watching cost."""
+
+    def __init__(self) -> None:
+        self.widget: Widget = VerticalScroll()
+
+    async def write(self, text: str) -> None:
+        """A delta."""
+
+    async def settle(self) -> None:
+        """Nothing to settle."""
+
+
+SINKS: dict[str, Callable[[], Ours | Textuals | Nothing]] = {
+    "ours": Ours,
+    "markdown-stream": Textuals,
+    "feeding": Nothing,
+}
+
+
 class Stage(App[None]):
     """One message above an input."""
 
@@ -101,7 +121,7 @@ class Stage(App[None]):
 
     def __init__(self, contender: str, result: Path, wish: dict[str, object]) -> None:
         super().__init__()
-        self._sink = Ours() if contender == "ours" else Textuals()
+        self._sink = SINKS[contender]()
         self._result = result
         self._wish = wish
 
@@ -113,7 +133,7 @@ class Stage(App[None]):
     def on_ready(self) -> None:
         """Begin."""
         self.query_one(Input).focus()
-        if isinstance(self._sink, Ours):
+        if not isinstance(self._sink, Textuals):
             render_sparingly(self.screen)  # as the program's own screen
             self.refresh(layout=True)
         # As the program does it, and for every contender.

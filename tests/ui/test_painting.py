@@ -27,8 +27,9 @@ from tui.ui.terminal.textual_private import SparingCompositor
 
 pytestmark = pytest.mark.frames
 
-MOVES_FOR_NOTHING = re.compile(r"\x1b\[\d+;\d+H(?=\x1b\[\d+;\d+H|\n|\Z)")
-"""Textual moves the cursor also to what begins right behind a change, and writes nothing there."""
+MOVES_FOR_NOTHING = re.compile(r"\x1b\[\d+;\d+H(?=\x1b\[\d+;\d+H|\n|\Z)|\n")
+"""Textual moves the cursor also to what begins right behind a change, and writes nothing there; and to the next row
+before it moves to a place in it."""
 TURNS = [scenes.turn(f"Question {number}?", "Words 🧑‍🚀 of an *answer*.\n\n- one\n- two\n") for number in range(4)]
 
 

@@ -28,7 +28,7 @@ from textual.worker import Worker
 from tui.ui.terminal.steady_scrollbar import SteadyScrollBar
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
     from textual.dom import DOMNode
     from textual.driver import Driver
     from textual.message_pump import MessagePump
@@ -118,6 +118,21 @@ def whole_rows(screen: Screen[object], rows: Iterable[int]) -> ChopsUpdate | Non
     return compositor.render_partial_update()
 
 
+class SparingUpdate(ChopsUpdate):
+    """Sends only the columns that changed; Textual also sends empty text for the next widget of each row."""
+
+    def render_segments(self, console: Console) -> str:
+        parts: list[str] = []
+        for y, first, end in self.spans:
+            for stop, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
+                if strip is None or x >= end or stop <= first:
+                    continue
+                shown = strip if first <= x and stop <= end else strip.crop(0, min(stop, end) - x)
+                # Textual makes an object for such a move, which takes longer than sending it.
+                parts.append(f"\x1b[{y + 1};{x + 1}H{shown.render(console)}")
+        return "".join(parts)
+
+
 class SparingCompositor(Compositor):
     """Renders only the rows of widgets that changed and that no other widget covers.
 
@@ -134,9 +149,10 @@ class SparingCompositor(Compositor):
     def render_partial_update(self) -> ChopsUpdate | None:
         self._changed = [*self._dirty_regions]
         try:
-            return super().render_partial_update()
+            update = super().render_partial_update()
         finally:
             self._changed = None
+        return SparingUpdate(update.chops, update.spans, update.chop_ends) if update is not None else None
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
         left = [crop or self.size.region] if self._changed is None else self._changed

@@ -58,7 +58,7 @@ class Column:
         """Add a section at the end."""
         self._index_by_key[section.key] = len(self.sections)
         self.sections.append(section)
-        self._heights.append(self._guess(section))
+        self._heights.append(_guess_of(section, self.width))
         self._dirty.add(len(self.sections) - 1)
 
     def remove_last(self, key: str) -> None:
@@ -122,12 +122,15 @@ class Column:
         """Insert or remove sections: the others keep their layout, and the visible text stays in place."""
         index, inside = self._heights.find(self.top)
         anchor = self.sections[index].key if self.sections else ""
-        measured = [self.sections[number] for number in self._measured]
-        changed = [self.sections[number] for number in self._dirty]
+        measured = {id(self.sections[number]) for number in self._measured}
+        changed = {id(self.sections[number]) for number in self._dirty}
         # The guesses are kept, too: making thousands of them takes longer than a frame may.
         self._arrange(sections, dict(zip(map(id, self.sections), self._heights, strict=True)))
-        self._measured = self._indexes_of(measured)
-        self._dirty = self._indexes_of(changed)
+        for number, section in enumerate(self.sections):
+            if id(section) in measured:
+                self._measured.add(number)
+            if id(section) in changed:
+                self._dirty.add(number)
         if not self.following and anchor in self._index_by_key:
             before, self.top = self.top, self._heights.start_of(self._index_by_key[anchor]) + inside
             self.shifted += self.top - before
@@ -204,22 +207,14 @@ class Column:
         self._index_by_key = {section.key: index for index, section in enumerate(self.sections)}
         self._guess_anew(heights)
 
-    def _indexes_of(self, sections: Iterable[Section]) -> set[int]:
-        """The indexes of those that are in the column."""
-        found = ((self._index_by_key.get(section.key), section) for section in sections)
-        return {index for index, section in found if index is not None and self.sections[index] is section}
-
     def _guess_anew(self, heights: Mapping[int, int] = MappingProxyType({})) -> None:
         self._measured.clear()
         self._dirty.clear()
         known = [heights.get(id(section)) for section in self.sections]
         self._heights.reset(
-            self._guess(section) if height is None else height
+            _guess_of(section, self.width) if height is None else height
             for section, height in zip(self.sections, known, strict=True)
         )
-
-    def _guess(self, section: Section) -> int:
-        return section.estimate(self.width) if self.width else 1
 
     def _measure(self, index: int) -> int:
         """Lay out a section; returns the error of the guess."""
@@ -248,7 +243,7 @@ class Column:
             before = self._heights.height_of(index)
             section = self.sections[index]
             known = index in self._measured
-            after = section.height(self.width) if known else self._guess(section)
+            after = section.height(self.width) if known else _guess_of(section, self.width)
             change = self._heights.set_height(index, after)
             # The section is above the window: move the window along, so that the text in it stays in place.
             if change and not self.following and start + before <= self.top:
@@ -333,3 +328,7 @@ class Column:
     def _shift(self, change: int) -> None:
         self.top += change
         self.shifted += change
+
+
+def _guess_of(section: Section, width: int) -> int:
+    return section.estimate(width) if width else 1
