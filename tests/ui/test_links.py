@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.web_address import safe_address
+from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Look
 from tui.ui.terminal.desktop_programs import Links, has_browser
 from tui.ui.terminal.hyperlinks import knows_links
@@ -68,6 +69,15 @@ async def test_the_second_click_opens_what_the_first_has_shown(monkeypatch: pyte
         assert copied == ["https://b.example"]
         links.clicked("javascript:alert(1)")
         await until(pilot, lambda: "Only http and https links are opened" in screen_text(app))
+
+
+def test_the_words_after_an_address_go_on_in_its_row() -> None:
+    text = "Only the first two factors were measured. See [the original](https://a.example/drake) for where it is from."
+    lines = ["".join(run.text for run in line) for line in Document(text, closed=True).lines(60)]
+    assert lines == [
+        "Only the first two factors were measured. See the original",
+        "(https://a.example/drake) for where it is from.",
+    ]
 
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="there is always a desktop")

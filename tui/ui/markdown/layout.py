@@ -55,7 +55,7 @@ def lay(
 def _lay_one(node: Node, width: int, depth: int, sideways: int | None) -> list[Line]:
     match node:
         case Paragraph(runs, level):
-            return _heading(runs, level, width) if level else _with_targets(wrap(runs, width), width)
+            return _heading(runs, level, width) if level else wrap(_with_targets(runs), width)
         case Code(text, info):
             return lay_code(text.split("\n"), info, width, sideways)
         case Formula(source):
@@ -121,20 +121,22 @@ def _recoloured(line: Line, role: str) -> Line:
     return [run._replace(role=role) if run.role in ("text", "formula") else run for run in line]
 
 
-def _with_targets(lines: list[Line], width: int) -> list[Line]:
+def _with_targets(runs: Line) -> Line:
     """Add the address after each link whose text is not its address, once, muted."""
-    found: list[Line] = []
-    for number, line in enumerate(lines):
-        line_after = lines[number + 1] if number + 1 < len(lines) else []
-        shown: Line = []
-        for position, run in enumerate(line):
-            shown.append(run)
-            following = line[position + 1] if position + 1 < len(line) else (line_after[0] if line_after else None)
-            ends = following is None or following.href != run.href
-            if run.href and run.role == "link" and ends and run.href not in (run.text, f"mailto:{run.text}"):
-                shown.append(Run(f" ({run.href})", "muted", Look.PLAIN, run.href))
-        found.extend(wrap(shown, width) if len(shown) != len(line) else [line])
-    return found
+    shown: Line = []
+    text = ""
+    for number, run in enumerate(runs):
+        shown.append(run)
+        if not run.href or run.role != "link":
+            text = ""
+            continue
+        text += run.text
+        if number + 1 < len(runs) and runs[number + 1].href == run.href:
+            continue
+        if run.href not in (text, f"mailto:{text}"):
+            shown.append(Run(f" ({run.href})", "muted", Look.PLAIN, run.href))
+        text = ""
+    return shown
 
 
 def lay_code(code: list[str], info: str, width: int, sideways: int | None = None) -> list[Line]:
