@@ -96,7 +96,7 @@ def _problem_lines(problems: Sequence[tuple[str, str]]) -> Iterator[Content]:
     for sentence, advice in problems[:4]:
         yield Content.styled("⚠ ", "$warning") + Content(one_line(sentence, 200))
         if advice:
-            yield Content.styled(f"  {one_line(advice, 200)}", "$muted-text")
+            yield Content.styled(f"  {one_line(advice, 200)}", "$quiet")
 
 
 def _provider_lines(providers: Sequence[ProviderInfo], name: str) -> Iterator[Content]:
@@ -104,16 +104,16 @@ def _provider_lines(providers: Sequence[ProviderInfo], name: str) -> Iterator[Co
     shown = [row for row in providers if row.ready or not row.detail.startswith(WITHOUT_KEY)][:MOST_PROVIDERS]
     titles = max((len(one_line(row.title, 24)) for row in shown), default=0)
     for row in shown:
-        mark = Content.styled("● ", "$success") if row.ready else Content.styled("○ ", "$muted-text")
-        title = Content.styled(one_line(row.title, 24).ljust(titles + 2), "$foreground" if row.ready else "$muted-text")
-        yield mark + title + Content.styled(one_line(row.detail, 80), "$muted-text")
+        mark = Content.styled("● ", "$success") if row.ready else Content.styled("○ ", "$quiet")
+        title = Content.styled(one_line(row.title, 24).ljust(titles + 2), "$foreground" if row.ready else "$quiet")
+        yield mark + title + Content.styled(one_line(row.detail, 80), "$quiet")
     if name.startswith("demo/"):
         demo = Content.styled("● ", "$warning") + Content.styled("Demo  ", "$foreground")
-        yield demo + Content.styled("answers until you add a key. It is not a real model.", "$muted-text")
+        yield demo + Content.styled("answers until you add a key. It is not a real model.", "$quiet")
     others = sum(not row.ready and row not in shown for row in providers)
     if others:
-        counted = Content.styled(f"+ {count(others, 'provider')}: ", "$muted-text")
-        yield (counted + Content.styled("/key", "underline $muted-text")).stylize(Style.from_meta({"keys": True}))
+        counted = Content.styled(f"+ {count(others, 'provider')}: ", "$quiet")
+        yield (counted + Content.styled("/key", "underline $quiet")).stylize(Style.from_meta({"keys": True}))
 
 
 def _prompt_lines() -> Iterator[Content]:
@@ -124,4 +124,4 @@ def _prompt_lines() -> Iterator[Content]:
 
 def _key_lines() -> Iterator[Content]:
     for key, word in TRY:
-        yield Content.styled(key.rjust(8), "bold $foreground") + Content.styled(f"  {word}", "$muted-text")
+        yield Content.styled(key.rjust(8), "bold $foreground") + Content.styled(f"  {word}", "$quiet")

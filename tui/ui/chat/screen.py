@@ -380,6 +380,12 @@ class ChatScreen(SteadyScreen[None]):
         """The session as drawn, without the text of the answer that is arriving."""
         return self._state.now if self._state is not None else None
 
+    def show_asked(self, *, asked: bool) -> None:
+        """Say who has the keys while a question is above the composer."""
+        self.composer.show_asked(asked=asked)
+        self._keys.show_asked(asked=asked)
+        self._ui_services.shell.show_asked(asked=asked)
+
     def put_cursor_on(self, turn_id: str) -> None:
         """Put the cursor of the conversation on the turn's prompt."""
         view = self.view()

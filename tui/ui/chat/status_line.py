@@ -133,7 +133,7 @@ def facts_line(status: Status, room: int, *, plain: bool = False) -> Content:
         if cells:
             line = line + bar(reading, cells + wider) + Content(" ")
         gap = " " * (left - wider) if end else ""
-        return line + Content.styled(text, "$muted-text") + Content.styled(gap + end, "$muted-text")
+        return line + Content.styled(text, "$quiet") + Content.styled(gap + end, "$quiet")
     return Content("")
 
 
@@ -194,7 +194,7 @@ class StatusLine(Static):
         parts: list[tuple[str, str]] = []
         status = self._status
         if self._mode:
-            parts.append((self._mode, "$muted-text" if self._mode == "INSERT" else "bold $accent"))
+            parts.append((self._mode, "$quiet" if self._mode == "INSERT" else "bold $accent"))
         if status.not_saved:
             parts.append((f" NOT SAVED: {one_line(status.not_saved, 60)} ", "$error reverse"))
         if status.private:
@@ -206,9 +206,9 @@ class StatusLine(Static):
             mark = THROBBER[self._frame % len(THROBBER)] if not self.still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
         if busy and status.asked and status.asked != status.name:
-            parts += [(status.asked, "$muted-text"), (f"next {status.name}", "$foreground")]
+            parts += [(status.asked, "$quiet"), (f"next {status.name}", "$foreground")]
         elif status.name and not (busy and is_narrow):  # the head of the arriving answer names it
-            parts.append((status.name, "$foreground" if not busy else "$muted-text"))
+            parts.append((status.name, "$foreground" if not busy else "$quiet"))
         facts = (status.meter, status.cached, status.cost, self.size.width) if status.full else None
         drawn = repr((parts, facts))
         if drawn != self._drawn:
@@ -233,7 +233,7 @@ def _joined(parts: list[tuple[str, str]]) -> Content:
     content = Content("")
     for number, (text, style) in enumerate(parts):
         if number:
-            content = content + Content.styled(" · ", "$muted-text")
+            content = content + Content.styled(" · ", "$quiet")
         content = content + Content.styled(text, style)
     return content
 
@@ -302,7 +302,7 @@ class TitleBar(Static):
         if state == self._shown:
             return
         self._shown = state
-        left = Content.styled("ponder", "$muted-text") + Content.styled(" · " if self._title else "", "$muted-text")
+        left = Content.styled("ponder", "$quiet") + Content.styled(" · " if self._title else "", "$quiet")
         left = left + Content.styled(f"{NOT_KEPT}  " if self._private else "", "bold $warning")
         title_room = min(width_of(self._title), LEAST_TITLE)
         right = Content("")
@@ -442,6 +442,7 @@ class KeyLine(Static):
         self._keymap = keymap
         self._scope = CommandScope.COMPOSER
         self._busy = self._thinks = self._asks = False
+        self._is_asked = False
         self._left = 0
 
     def on_mount(self) -> None:
@@ -469,6 +470,12 @@ class KeyLine(Static):
             self._busy, self._thinks, self._asks = now
             self._draw()
 
+    def show_asked(self, *, asked: bool) -> None:
+        """Show no keys while a question is on the screen, also one about a command of the user."""
+        if asked is not self._is_asked:
+            self._is_asked = asked
+            self._draw()
+
     def _draw(self) -> None:
         keys = footer_keys(self._registry, self._keymap, self._scope)
         unusable = {word for word, usable in (("stop", self._busy), ("answer now", self._thinks)) if not usable}
@@ -479,10 +486,10 @@ class KeyLine(Static):
             keys = [*SIDEBAR_KEYS, ("esc", "back")]
         content = Content(" " * self._left)
         used = 1 + self._left
-        for key, word in [] if self._asks else keys[:MOST]:
+        for key, word in [] if self._asks or self._is_asked else keys[:MOST]:
             width = len(key) + len(word) + 3
             if used + width > self.size.width:
                 break
             used += width
-            content = content + Content.styled(key, "bold $foreground") + Content.styled(f" {word}  ", "$muted-text")
+            content = content + Content.styled(key, "bold $foreground") + Content.styled(f" {word}  ", "$quiet")
         self.update(content, layout=False)

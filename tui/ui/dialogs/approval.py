@@ -80,7 +80,7 @@ def _head(asked: ApprovalAsked, number: int, total: int, *, with_summary: bool) 
     what = summary_of(asked) if with_summary else one_line(asked.tool, 60)
     return (
         Content.styled(" ASKS ", "reverse bold $warning")
-        + Content.styled(f"  {number} of {total} · " if total > 1 else "  ", "$muted-text")
+        + Content.styled(f"  {number} of {total} · " if total > 1 else "  ", "$quiet")
         + Content.styled(what, "bold $foreground")
     )
 
@@ -127,7 +127,7 @@ class Approval(Sheet[None]):
         return (self._call, self._list, self._reason, self._small)
 
     def on_mount(self) -> None:
-        self.ponder.chat.composer.show_asked(asked=True)
+        self.ponder.chat.show_asked(asked=True)
         self._look()
         self.set_interval(LOOK_S, self._look)
 
@@ -248,7 +248,7 @@ class Approval(Sheet[None]):
 
     def on_unmount(self) -> None:
         self.ponder.chat.conversation_area.leave_below(0)
-        self.ponder.chat.composer.show_asked(asked=False)
+        self.ponder.chat.show_asked(asked=False)
 
     def _is_quiet(self) -> bool:
         return self._now() - self._since < QUIET_S

@@ -34,6 +34,12 @@ class RunningLine(Static):
         self._began = 0.0
         self._output = ""
         self._clock: Timer | None = None
+        self._is_asked = False
+
+    def show_asked(self, *, asked: bool) -> None:
+        """Say that the command waits for an answer of the user, which it may do before it runs."""
+        self._is_asked = asked
+        self.draw()
 
     def begin(self, command: str) -> None:
         """Show a command; its clock moves if things may move."""
@@ -59,14 +65,17 @@ class RunningLine(Static):
 
     def draw(self) -> None:
         """Fit what is known into the line."""
+        if self._is_asked:
+            self.update(Content.styled("waiting for your answer", "$accent"))
+            return
         spent = "" if self._still else f" · {duration(time.monotonic() - self._began)}"
         end = f"{spent} · esc stops"
         room = max(20, self.app.size.width - 4)
         head = line_within(f"running {one_line(self._command, 200)}", max(12, room - len(end)))
-        line = Content.styled(head, "$accent") + Content.styled(end, "$muted-text")
+        line = Content.styled(head, "$accent") + Content.styled(end, "$quiet")
         left = room - len(head) - len(end) - 3
         if self._output and left > 8:
-            line += Content.styled(f" · {line_within(one_line(plain_output(self._output), 200), left)}", "$muted-text")
+            line += Content.styled(f" · {line_within(one_line(plain_output(self._output), 200), left)}", "$quiet")
         self.update(line)
 
 
@@ -78,6 +87,11 @@ class ShellCommands:
         self._line: RunningLine | None = None
         """Made for the first command."""
         self._running: asyncio.Task[str | PonderError] | None = None
+
+    def show_asked(self, *, asked: bool) -> None:
+        """Say whether a question is on the screen."""
+        if self._line is not None:
+            self._line.show_asked(asked=asked)
 
     def stop(self) -> bool:
         """Stop the running command; False if there is none."""
