@@ -47,7 +47,7 @@ async def _compress(context: CommandContext, argument: str) -> None:
         cost = context.services.cache.after_compression(view, would.after)
         context.screen.say(
             with_cost(f"Compressing {turns}: {would.before:,} → about {count(would.after, 'token')}", cost),
-            advice=f"{would.writer} writes the summary.",
+            advice=f"by {would.writer}",
         )
     await context.services.chat.compress(argument)
 
