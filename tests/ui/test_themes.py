@@ -14,7 +14,7 @@ from textual.color import Color, Lab, rgb_to_lab
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
-from tests.ui.stage import on_stage, screen_text, until
+from tests.ui.stage import on_stage, screen_strips, screen_text, until
 from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
@@ -43,6 +43,22 @@ PAIRS = (
     *(("block-cursor-foreground", "block-cursor-background"), ("muted-text", "user-tint")),
     ("answer-text", "input-selection-background"),
 )
+
+
+async def test_labels_are_quieter_than_values_in_sixteen_colours_too() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, _, pilot):
+        for theme, is_dim in (("ansi", True), ("dusk", False), ("ansi", True)):
+            app.theming.apply(app, theme)
+            await pilot.pause()
+            looks = {
+                word: {bool(segment.style and segment.style.dim) for segment in row if word in segment.text}
+                for row in screen_strips(app)
+                for word in ("answers", "22k", "ponder", "Explain the Fermi", "send", "claude-haiku-4-5")
+                if any(word in segment.text for segment in row)
+            }
+            quiet = {word for word, dims in looks.items() if dims == {True}}
+            assert (theme, quiet) == (theme, {"answers", "ponder", "send"} if is_dim else set())
+            assert len(looks) == 6
 
 
 def test_there_are_enough_and_of_every_kind() -> None:

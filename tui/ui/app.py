@@ -287,6 +287,13 @@ class PonderApp(HookedApp[int]):
         self.stopped_by = error
         LOG.error("the screen stopped", exc_info=error)
 
+    def get_css_variables(self) -> dict[str, str]:
+        """Variables of the theme, and ``quiet`` for texts: muted, and dim where muted text has no colour of its own."""
+        variables = super().get_css_variables()
+        muted = variables["muted-text"]
+        variables["quiet"] = f"{muted} dim" if muted == variables["answer-text"] else muted
+        return variables
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Defaults for our variables, for themes that lack them."""
         return self.theming.defaults()

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tui.engine.side_turns import SideTurn
     from tui.ui.dialogs.compare import ReplayedTurn
 
-MARK_COLOURS: Mapping[str, str] = {"✓": "$success", "…": "$muted-text", "■": "$warning"}
+MARK_COLOURS: Mapping[str, str] = {"✓": "$success", "…": "$quiet", "■": "$warning"}
 
 
 class Column(Vertical):
@@ -231,7 +231,7 @@ class LiveColumn(Column):
             phase = self._state.now.phase if self._state is not None else Phase.WAITING
             seconds = time.monotonic() - self._since
             turning = "" if self._is_still else f"{THROBBER[int(seconds * 8) % len(THROBBER)]} "
-            return f"{turning}{phase.value} {duration(seconds)}", "$muted-text"
+            return f"{turning}{phase.value} {duration(seconds)}", "$quiet"
         if self.is_blind and self.failure not in ("", CANCELLED):
             return "✗ failed", "$error"
         return super().state()

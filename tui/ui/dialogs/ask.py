@@ -143,7 +143,7 @@ class Columns(Sheet[str], Generic[C]):
         parts, room = [], max(6, min(24, self.app.size.width // len(self.columns) - 8))
         for number, column in enumerate(self.columns):
             here = number == self.focused_column
-            style = "bold $primary" if here else "$foreground" if number in shown else "$muted-text"
+            style = "bold $primary" if here else "$foreground" if number in shown else "$quiet"
             parts.append(Content.styled(f"{number + 1} {one_line(column.title, room)} {column.mark}", style))
         self._tabs.update(Content("   ").join(parts), layout=False)
         self.note(self.summary())

@@ -175,7 +175,7 @@ class Palette(FilterSheet[str]):
         slash = f"/{command.slash}" if command.slash else ""
         usage = f"{slash} {command.argument.usage}" if slash and command.argument is not None else slash
         about = Content.styled(command.plain_help, "$foreground")
-        self._about.update(about + Content.styled(f"  {usage}", "$muted-text") if usage else about)
+        self._about.update(about + Content.styled(f"  {usage}", "$quiet") if usage else about)
 
     def _row(self, command: Command, width: int) -> Row:
         keys = self.ponder.keymap.get(command.id, ())
@@ -184,7 +184,7 @@ class Palette(FilterSheet[str]):
         room = width - KEY - 1
         line = Content.styled(f"{one_line(command.title, room).ljust(room)} ", "$foreground")
         return Row(
-            command.id, line + Content.styled((key or slash).rjust(KEY), "bold $foreground" if key else "$muted-text")
+            command.id, line + Content.styled((key or slash).rjust(KEY), "bold $foreground" if key else "$quiet")
         )
 
 

@@ -361,7 +361,7 @@ class Inspector(Sheet[None]):
     def _show_tabs(self) -> None:
         line = Content("")
         for number, tab in enumerate(TABS):
-            style = "bold reverse $focus" if number == self._at else "$muted-text"
+            style = "bold reverse $focus" if number == self._at else "$quiet"
             line = line + Content.styled(f" {number + 1} {tab} ", style) + Content(" ")
         self._tabs.update(line)
 

@@ -35,7 +35,7 @@ class KeyDialog(Sheet[bool]):
         """Hint, field, and whether to store the key."""
         self._field = Field("paste the key here", password=True, handed_on=frozenset({"tab", "shift+tab"}))
         self._kept = Static("", markup=False)
-        hint = Static(Content.styled(printable(self._hint), "$muted-text"), markup=False)
+        hint = Static(Content.styled(printable(self._hint), "$quiet"), markup=False)
         self._wrong = Static("", markup=False)
         return (hint, self._field, self._kept, self._wrong)
 
@@ -72,7 +72,7 @@ class KeyDialog(Sheet[bool]):
     async def _check(self, key: str) -> None:
         """Check the key with the provider; a rejected key is used only if it is entered again."""
         keys = self.ponder.services.keys
-        self._wrong.update(Content.styled("checking the key…", "$muted-text"))
+        self._wrong.update(Content.styled("checking the key…", "$quiet"))
         try:
             checked = (
                 KeyCheck(works=True, message="") if key == self._doubted else await keys.check_key(self._provider, key)

@@ -50,5 +50,5 @@ def _row(row: ProviderInfo, width: int) -> Row:
     mark = Content.styled("● ", "$success") if row.ready else Content("  ")
     title = one_line(row.title, TITLE).ljust(TITLE + 2)
     detail = one_line(row.detail, max(0, width - len(title) - 2))
-    style = "$foreground" if row.ready else "$muted-text"
+    style = "$foreground" if row.ready else "$quiet"
     return Row(row.provider, mark + Content.styled(title, "$foreground") + Content.styled(detail, style))

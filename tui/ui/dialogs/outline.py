@@ -149,14 +149,14 @@ def _content(place: OutlineRow, width: int) -> Content:
     if place.is_prompt:
         mark, style = "▌ ", "bold $foreground"
     elif place.level == 0:
-        mark, style = "  ┊ ", "$muted-text"
+        mark, style = "  ┊ ", "$quiet"
     elif place.level >= TURN_LEVEL:
         mark, style = "    ", "$foreground"
     else:
         mark, style = "  " * min(place.level, DEEPEST), "bold $primary" if place.level <= 2 else "$foreground"
     text = line_within(one_line(place.title, 400), max(4, width - len(mark) - len(time) - 1))
     gap = " " * max(1, width - len(mark) - width_of(text) - len(time))
-    return Content.styled(mark, "$muted-text") + Content.styled(text, style) + Content.styled(gap + time, "$muted-text")
+    return Content.styled(mark, "$quiet") + Content.styled(text, style) + Content.styled(gap + time, "$quiet")
 
 
 def position_in(transcript: Transcript) -> tuple[int, int] | None:

@@ -34,13 +34,13 @@ class Quit(Sheet[str]):
         """One row for each session."""
         rows = [_row(row) for row in self._working[:MOST_ROWS]]
         if len(self._working) > MOST_ROWS:
-            rows.append(Content.styled(f"  and {count(len(self._working) - MOST_ROWS, 'more session')}", "$muted-text"))
+            rows.append(Content.styled(f"  and {count(len(self._working) - MOST_ROWS, 'more session')}", "$quiet"))
         is_one = len(self._working) == 1
         private = sum(row.private for row in self._working)
         promise = "What has arrived is kept, except of private ones." if private else "What has arrived is kept."
         if private == len(self._working):
             promise = "Nothing of a private conversation is kept."
-        end = Content.styled(f"Quitting stops {'it' if is_one else 'them'}. {promise}", "$muted-text")
+        end = Content.styled(f"Quitting stops {'it' if is_one else 'them'}. {promise}", "$quiet")
         return (Static(Content("\n").join([*rows, Content(""), end]), markup=False, classes="prompt"),)
 
     def on_mount(self) -> None:
@@ -61,5 +61,5 @@ def _row(row: OpenSessionInfo) -> Content:
     if row.on_screen:
         words.append("on the screen")
     return Content.styled(f"  {one_line(row.title, 40)}", "bold $foreground") + Content.styled(
-        f"  {' · '.join(words)}", "$muted-text"
+        f"  {' · '.join(words)}", "$quiet"
     )

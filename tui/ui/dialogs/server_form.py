@@ -121,7 +121,7 @@ class ServerForm(Sheet[None]):
         is_typed = field is not None and field.kind in TYPED
         self._field.display = is_typed
         about = "" if field is None else "\n".join(filter(None, (field.description, constraints(field))))
-        self._about.update(Content.styled(about, "$muted-text"))
+        self._about.update(Content.styled(about, "$quiet"))
         if field is not None and is_typed:
             with self.prevent(Input.Changed):
                 self._field.value = str(self._entered.get(field.name, ""))

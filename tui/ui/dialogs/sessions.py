@@ -59,7 +59,7 @@ class ExportChoice(Sheet[tuple[Form, str]]):
                     f"{form} {part}",
                     Content.styled(form.ljust(6), "bold $foreground")
                     + Content.styled(extent.ljust(26), "$foreground")
-                    + Content.styled(text, "$muted-text"),
+                    + Content.styled(text, "$quiet"),
                 )
                 for form, text in FORMS.items()
                 for part, extent in PARTS.items()
@@ -128,7 +128,7 @@ def session_row(
     title = line_within(row.title or "untitled", max(8, width - len(when) - 4))
     gap = " " * max(1, width - 2 - width_of(title) - len(when))
     head = Content.styled(mark, style) + Content.styled(title, "bold $foreground")
-    head = head + Content.styled(gap + when, "$muted-text")
+    head = head + Content.styled(gap + when, "$quiet")
     cost = Cost(dollars=row.cost, unknown=row.unpriced).words or "cost unknown"
     states = [
         *([activity.value] if activity is not Activity.IDLE else []),
@@ -145,7 +145,7 @@ def session_row(
     state = Content.styled(" · ".join(states), f"bold {style}")
     between = " · " if states else ""
     room = width - 2 - width_of(" · ".join(states)) - len(between)
-    second = Content("  ") + state + Content.styled(between + line_within(" · ".join(facts), room), "$muted-text")
+    second = Content("  ") + state + Content.styled(between + line_within(" · ".join(facts), room), "$quiet")
     lines = [head, second]
     if row.snippet:
         lines.append(snippet(row.snippet, width - 2))
@@ -162,14 +162,14 @@ def snippet(text: str, width: int) -> Content:
         before = _spaced(text[at : found.start()], before)
         if used + width_of(before) + width_of(hit) > width:
             break
-        line = line + Content.styled(before, "$muted-text") + Content.styled(hit, "bold underline $accent")
+        line = line + Content.styled(before, "$quiet") + Content.styled(hit, "bold underline $accent")
         used += width_of(before) + width_of(hit)
         at = found.end()
     rest = text[at:].replace("\x02", "").replace("\x03", "")
     room = width - used - rest[:1].isspace() - rest[-1:].isspace()
     if room <= 0:
         return line
-    return line + Content.styled(_spaced(rest, line_within(rest, room)), "$muted-text")
+    return line + Content.styled(_spaced(rest, line_within(rest, room)), "$quiet")
 
 
 def _spaced(raw: str, shown: str) -> str:

@@ -149,14 +149,14 @@ class SettingRows:
         room = max(6, width - TITLE - SOURCE - len(raw))
         title = one_line(TITLES[name], TITLE - 2).ljust(TITLE)
         value = shown_value(name, provenance.value)
-        style = "$muted-text" if not value else "bold $foreground" if changed else "$foreground"
+        style = "$quiet" if not value else "bold $foreground" if changed else "$foreground"
         passing = provenance.layer is Layer.SESSION
         source = "this session" if passing else provenance.source if changed else ""
         parts = (
-            Content.styled(title, "$foreground" if changed else "$muted-text"),
+            Content.styled(title, "$foreground" if changed else "$quiet"),
             self._value(name, value or in_use.get(name) or UNSET.get(name, "–"), room, style),
-            Content.styled(one_line(source, SOURCE - 1).ljust(SOURCE), "$warning" if passing else "$muted-text"),
-            Content.styled(raw, "dim $muted-text"),
+            Content.styled(one_line(source, SOURCE - 1).ljust(SOURCE), "$warning" if passing else "$quiet"),
+            Content.styled(raw, "dim $quiet"),
         )
         return Row(name, Content("").join(parts))
 

@@ -38,7 +38,7 @@ def keys_content(keys: Keys, width: int, kept: str) -> Content:
             left -= _columns(name, word)
             is_full = is_full or left < 0
         if is_kept or not is_full:
-            content = content + Content.styled(name, "bold $foreground") + Content.styled(f" {word}  ", "$muted-text")
+            content = content + Content.styled(name, "bold $foreground") + Content.styled(f" {word}  ", "$quiet")
     return content
 
 
@@ -133,7 +133,7 @@ class Sheet(ModalScreen[R], Generic[R]):
         """Change the title."""
         self.head.update(Content.styled(one_line(text, 80), "bold $primary"))
 
-    def note(self, text: str, style: str = "$muted-text") -> None:
+    def note(self, text: str, style: str = "$quiet") -> None:
         """Show a note at the right of the title."""
         self._note.update(Content.styled(one_line(text, 60), style))
 

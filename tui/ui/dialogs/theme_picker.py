@@ -96,7 +96,7 @@ class ThemePicker(Sheet[str]):
         own = " yours" if file.own else ""
         mark = "● " if name == self._before else "  "
         left = Content.styled(mark, "$focus") + Content.styled(one_line(name, 20).ljust(20), "$foreground")
-        return Row(name, left + Content.styled((text + own).ljust(12), "$muted-text") + swatch_of(file.theme))
+        return Row(name, left + Content.styled((text + own).ljust(12), "$quiet") + swatch_of(file.theme))
 
     def _explain(self, name: str) -> None:
         file = self.ponder.theming.file(name)
@@ -106,7 +106,7 @@ class ThemePicker(Sheet[str]):
         else:
             grade = "AAA" if low[0] >= GOOD else "AA" if low[0] >= FINE else "below AA"
             message = f"Contrast at least {low[0]:.1f} ({grade}; {low[1]})."
-        text = Content(printable(file.description) + "\n") + Content.styled(message, "$muted-text")
+        text = Content(printable(file.description) + "\n") + Content.styled(message, "$quiet")
         self._facts.update(text)
 
     @on(OptionList.OptionHighlighted)

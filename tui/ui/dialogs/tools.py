@@ -56,7 +56,7 @@ class Tools(Sheet[None]):
         on_ = [row for row in rows if row.enabled]
         self.note(f"{len(on_)} of {len(rows)} on · {_sent(self._service.tools_sent())}")
         if not rows:
-            self._about.update(Content.styled("No tools are sent to this model.", "$muted-text"))
+            self._about.update(Content.styled("No tools are sent to this model.", "$quiet"))
         self._explain()
 
     def _explain(self) -> None:
@@ -109,7 +109,7 @@ def _row(row: ToolInfo, width: int) -> Row:
     source = 17 if width >= 66 else 0
     room = max(10, width - 4 - 9 - source - 6)
     mark = "[x] " if row.enabled else "[ ] "
-    style = "$foreground" if row.enabled else "$muted-text"
+    style = "$foreground" if row.enabled else "$quiet"
     name = Content.styled(mark + one_line(row.name, room - 1).ljust(room), style)
     facts = one_line(row.policy, 8).ljust(9) + (one_line(row.source, source - 1).ljust(source) if source else "")
-    return Row(row.name, name + Content.styled(facts + tokens(row.tokens).rjust(6), "$muted-text"))
+    return Row(row.name, name + Content.styled(facts + tokens(row.tokens).rjust(6), "$quiet"))

@@ -46,8 +46,8 @@ def facts_table(facts: Mapping[str, str], emphasised: Set[str], widths: Mapping[
     for name, value in facts.items():
         room = widths.get(name, len(value))
         bright = name in emphasised
-        names.append(Content.styled(name.ljust(room), "$muted-text"))
-        values.append(Content.styled(value.ljust(room), "bold $foreground" if bright else "$muted-text"))
+        names.append(Content.styled(name.ljust(room), "$quiet"))
+        values.append(Content.styled(value.ljust(room), "bold $foreground" if bright else "$quiet"))
     return Content(GAP).join(names), Content(GAP).join(values)
 
 

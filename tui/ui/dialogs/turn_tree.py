@@ -278,7 +278,7 @@ class TurnTreeSheet(Sheet[str]):
         state = "on the current path" if at in tree.path else "on another branch"
         facts = " · ".join(filter(None, (state, place, turn.model, turn.level)))
         prompt = Content.styled(one_line(turn.prompt, 400), "$foreground")
-        self._detail.update(Content("\n").join([Content.styled(facts, "$muted-text"), prompt]), layout=False)
+        self._detail.update(Content("\n").join([Content.styled(facts, "$quiet"), prompt]), layout=False)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

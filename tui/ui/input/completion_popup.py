@@ -90,4 +90,4 @@ def _row(row: Completion, width: int, room: int) -> Content:
     if not row.help:
         return Content.styled(one_line(row.shown, room), "$foreground")
     line = Content.styled(one_line(row.shown, width).ljust(width + 2), "$foreground")
-    return line + Content.styled(one_line(row.help, max(0, room - width - 2)), "$muted-text")
+    return line + Content.styled(one_line(row.help, max(0, room - width - 2)), "$quiet")

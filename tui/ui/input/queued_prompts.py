@@ -63,11 +63,11 @@ def queued_lines(view: SessionView, columns: int) -> Iterator[Content]:
     after_step = view.queue_after_step or (False,) * len(view.queue)
     for prompt, steers in list(zip(view.queue, after_step, strict=True))[:MOST_QUEUED]:
         when = HELD if view.queue_held else AFTER_STEP if steers else AT_THE_END
-        label = Content.styled(f"{when.ljust(len(AFTER_STEP))}  ", "$accent" if steers else "$muted-text")
+        label = Content.styled(f"{when.ljust(len(AFTER_STEP))}  ", "$accent" if steers else "$quiet")
         room = max(10, columns - len(BAR) - len(AFTER_STEP) - 2 - len(REMOVE))
         words = line_within(one_line(prompt, room), room)
         gap = " " * (room - width_of(words))
-        mark = Content.styled(REMOVE, "bold $muted-text").stylize(Style.from_meta({"queued": prompt}))
-        yield Content.styled(BAR, "$muted-text") + label + Content.styled(words + gap, "$muted-text italic") + mark
+        mark = Content.styled(REMOVE, "bold $quiet").stylize(Style.from_meta({"queued": prompt}))
+        yield Content.styled(BAR, "$quiet") + label + Content.styled(words + gap, "$quiet italic") + mark
     if len(view.queue) > MOST_QUEUED:
-        yield Content.styled(f"   {len(view.queue) - MOST_QUEUED:,} more", "$muted-text")
+        yield Content.styled(f"   {len(view.queue) - MOST_QUEUED:,} more", "$quiet")

@@ -64,7 +64,7 @@ def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
     reserved = width - round(reading.reserved / whole * width) if reading.reserved else width
     for at in range(len(cells), width):
         free = ("=" if plain else "░") if at >= reserved else "-" if plain else " "
-        cells.append((free, "$muted-text on $meter-free"))
+        cells.append((free, "$quiet on $meter-free"))
     if reading.trigger and reading.limit and (at := round(reading.trigger / whole * width)) < width:
         cells[at] = ("|" if plain else "┊", "$warning" if at < full else "$warning on $meter-free")
     line = Content("")

@@ -50,13 +50,13 @@ def meter_lines(
         near = reading.trigger is not None and reading.effective >= reading.trigger
         style = "bold $warning" if near else "bold $foreground"
         sent = Content.styled(tokens(reading.effective), style)
-        lines.append(sent + Content.styled(f" sent of {tokens(reading.limit)}", "$muted-text"))
+        lines.append(sent + Content.styled(f" sent of {tokens(reading.limit)}", "$quiet"))
     else:
         lines.append(Content.styled(f"{tokens(reading.effective)} sent, window unknown", "$foreground"))
     if cached is not None:
-        lines.append(Content.styled(cache_text(cached), "$muted-text"))
+        lines.append(Content.styled(cache_text(cached), "$quiet"))
     if tokens(reading.raw) != tokens(reading.effective) and (cached is None or not low):
-        lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$muted-text"))
+        lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$quiet"))
     lines.extend(part_lines(reading, width, plain=plain))
     if reading.trigger is not None:
         mark = Content.styled("| " if plain else "┊ ", "$warning")
@@ -71,14 +71,14 @@ def part_lines(reading: MeterReading, width: int, *, plain: bool = False) -> lis
     for text, weight, colour in part_counts(reading):
         is_reserve = text == BEHIND[-1][0]
         dot = "#" if plain else mark_of(text)
-        mark = Content.styled(f"{dot if colour else behind if is_reserve else ' '} ", f"${colour or 'muted-text'}")
-        lines.append(mark + _pair(text, tokens(weight), width - 2, "$foreground" if colour else "$muted-text"))
+        mark = Content.styled(f"{dot if colour else behind if is_reserve else ' '} ", f"${colour or 'quiet'}")
+        lines.append(mark + _pair(text, tokens(weight), width - 2, "$foreground" if colour else "$quiet"))
     return lines
 
 
 def _pair(text: str, value: str, width: int, style: str = "$foreground") -> Content:
     gap = " " * max(1, width - len(text) - len(value))
-    return Content.styled(text, "$muted-text") + Content(gap) + Content.styled(value, style)
+    return Content.styled(text, "$quiet") + Content(gap) + Content.styled(value, style)
 
 
 def bill_lines(turns: int, paid: Sequence[Paid], width: int, *, saved: float | None = None) -> Content:
@@ -89,7 +89,7 @@ def bill_lines(turns: int, paid: Sequence[Paid], width: int, *, saved: float | N
     """
     bill = bill_of(paid)
     if not turns and not paid:
-        return Content.styled("nothing spent", "$muted-text")
+        return Content.styled("nothing spent", "$quiet")
     lines = [_pair(count(turns, "turn"), bill.cost.words or "nothing spent", width)]
     models = [row for row in bill.models if not row.for_summaries]
     shown = [(row.name.partition("/")[2], row.cost) for row in models] if len(models) > 1 else []

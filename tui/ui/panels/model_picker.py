@@ -45,7 +45,7 @@ def model_rows(models: Sequence[ModelInfo], query: str, current: ModelSpec, widt
         return [_row(model, current, width, full=True, with_state=True) for model in found]
     rows: list[Row] = []
     for title, group, full in _groups(models):
-        rows.append(Row("", Content.styled(one_line(title, width), "$muted-text")))
+        rows.append(Row("", Content.styled(one_line(title, width), "$quiet")))
         # The heading says it of a provider whose models can all be used, or none of them.
         with_state = full or len({model.available for model in group}) > 1
         rows.extend(_row(model, current, width, full=full, with_state=with_state) for model in group)
@@ -98,10 +98,10 @@ def few_rows(models: Sequence[ModelInfo], current: ModelSpec, width: int, *, mos
     shown = [*here[:1], *[model for model in others if model not in demos][:most]]
     rows = [_row(model, current, width, full=False, facts=False) for model in shown]
     if without_key:
-        rows.append(Row(ADD_KEY, Content.styled(f"  + {count(without_key, 'provider')}: /key", "$muted-text")))
+        rows.append(Row(ADD_KEY, Content.styled(f"  + {count(without_key, 'provider')}: /key", "$quiet")))
     if len(shown) < len(models):
         rest = count(len(models) - len(shown), "model")
-        rows.append(Row(ALL, Content.styled(f"  + {rest}: ctrl+t", "$muted-text")))
+        rows.append(Row(ALL, Content.styled(f"  + {rest}: ctrl+t", "$quiet")))
     return rows
 
 
@@ -134,10 +134,10 @@ def _row(
     if full and len(name) > room:
         name = model_title(model.spec.model)
     name = one_line(name, room)
-    style = "bold $foreground" if here else "$foreground" if model.available else "$muted-text"
+    style = "bold $foreground" if here else "$foreground" if model.available else "$quiet"
     gap = " " * (room - len(name)) if columns else ""
     line = mark + Content.styled(name, style) + Content.styled(star, "$warning")
-    return Row(key_of(model.spec), line + Content.styled(gap + columns, "$muted-text"))
+    return Row(key_of(model.spec), line + Content.styled(gap + columns, "$quiet"))
 
 
 def shown_name(spec: ModelSpec) -> str:
@@ -202,12 +202,12 @@ def page_of(model: ModelInfo, service: ModelService, width: int) -> Content:
     page = page + Content.styled(" ★" if model.favourite else "", "$warning")
     for label, value in rows:
         for part in wrap(one_line(value, LONGEST_FACT), max(10, width - LABEL)) or [""]:
-            page = page + Content.styled(f"\n{label.ljust(LABEL)}", "$muted-text") + Content.styled(part, "$foreground")
+            page = page + Content.styled(f"\n{label.ljust(LABEL)}", "$quiet") + Content.styled(part, "$foreground")
             label = ""
     if not model.available:
         return page + Content.styled(f"\n✗ {one_line(model.reason or 'not available', LONGEST_FACT)}", "$error")
     switching = service.cost_of_model(model.spec, brief=True)
-    return page + Content.styled(f"\n{switching}" if switching else "", "$muted-text")
+    return page + Content.styled(f"\n{switching}" if switching else "", "$quiet")
 
 
 LONGEST_FACT = 120
@@ -351,7 +351,7 @@ class ModelPicker(Vertical):
             self.post_message(self.Selected(model.spec if model is not None else None))
         if model is None:
             none = "nothing fits" if self._models else "no models"
-            (self._page or self._facts).update(Content.styled(f"{none}\n", "$muted-text"))
+            (self._page or self._facts).update(Content.styled(f"{none}\n", "$quiet"))
             return
         if self._page is not None:
             self._page.update(page_of(model, self._service, self._page.size.width or LONGEST_FACT))
@@ -364,9 +364,9 @@ class ModelPicker(Vertical):
         if not trouble and not same_model(model.spec, self._spec):
             trouble, style = (
                 one_line(self._service.cost_of_model(model.spec, brief=width < WHOLE_COST), width),
-                "$muted-text",
+                "$quiet",
             )
-        self._facts.update(Content.styled(facts, "$muted-text") + Content("\n") + Content.styled(trouble, style))
+        self._facts.update(Content.styled(facts, "$quiet") + Content("\n") + Content.styled(trouble, style))
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def heading(text: str) -> Content:
     """A panel's title."""
-    return Content.styled(text, "bold $muted-text")
+    return Content.styled(text, "bold $quiet")
 
 
 class MeterView(Vertical):
@@ -99,7 +99,7 @@ class MeterView(Vertical):
             self._reading is None or not self._width or not self.is_attached
         ):  # an event may come while the screen closes
             return
-        word = Content.styled(f"   {certainty_label(self._reading)}", "$muted-text")
+        word = Content.styled(f"   {certainty_label(self._reading)}", "$quiet")
         self._title.update(heading("CONTEXT") + word, layout=False)
         low = self.screen.size.height < LOW
         if not self._is_running:

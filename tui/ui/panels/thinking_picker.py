@@ -121,14 +121,14 @@ class ThinkingPicker(Static, can_focus=True):
             return
         width = max(14, self._width)
         cost = self._cost_of_turn()
-        style = "$muted-text" if self._row() is None else "$foreground"
+        style = "$quiet" if self._row() is None else "$foreground"
         native = Content.styled(one_line(self._native(), width), style)
         hint = self._hint(width, 1)
         lines = [self._levels(), native]
         if cost and width >= WIDE:
-            lines[1] = native + Content.styled(f" · {cost}", "$muted-text")
+            lines[1] = native + Content.styled(f" · {cost}", "$quiet")
         elif cost and (self._is_as_high_as_needed or self._height > LOW_ROWS or not hint.plain):
-            lines.append(Content.styled(cost, "$muted-text"))
+            lines.append(Content.styled(cost, "$quiet"))
         last = hint if len(lines) > ROWS_WITHOUT_COST else self._hint(width, 2)
         self.update(Content("\n").join([*lines, last] if last.plain else lines))
 
@@ -150,7 +150,7 @@ class ThinkingPicker(Static, can_focus=True):
         if self._typed:
             return Content.styled(f"budget {self._typed}", "bold $foreground") + Content.styled("▏", "$focus")
         if not self._rows:
-            return Content.styled("no levels", "$muted-text")
+            return Content.styled("no levels", "$quiet")
         line = Content("")
         for index, row in enumerate(self._rows):
             label = one_line(row.label, 12)
@@ -158,7 +158,7 @@ class ThinkingPicker(Static, can_focus=True):
             bar = has_bar and index == self._at
             shown = f"‹{label}›" if bar or (row.current and not has_bar) else f" {label} "
             style = BAR_WITHOUT_COLOURS if bar and self.app.no_color else BAR if bar else ""
-            line = line + Content.styled(shown, style or ("bold $foreground" if row.current else "$muted-text"))
+            line = line + Content.styled(shown, style or ("bold $foreground" if row.current else "$quiet"))
         return line
 
     def _native(self) -> str:
@@ -177,9 +177,9 @@ class ThinkingPicker(Static, can_focus=True):
         if row is not None and not row.current and self._other is None:
             cost = self._service.cost_of_level(row, brief=width < WHOLE_COST)
             if cost:
-                return Content.styled(one_line(cost, width * rows), "$muted-text")
+                return Content.styled(one_line(cost, width * rows), "$quiet")
         hint = "enter selects it" if self._typed else BUDGET_HINT if self.has_focus else ""
-        return Content.styled(hint, "$muted-text")
+        return Content.styled(hint, "$quiet")
 
     def _row(self) -> LevelInfo | None:
         if self._typed:
