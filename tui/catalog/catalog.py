@@ -6,9 +6,9 @@ Files are read on first use, and of the packaged files only those that can conta
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -120,20 +120,10 @@ class Catalog:
     def find(self, provider: str, model: str) -> ModelFacts:
         """Return the facts about a model at a provider. An unknown model gets safe defaults."""
         provider_facts = self.provider(provider)
-        layered, known, id_ = _packaged(provider_facts, model)
-        for layer in self.layers:
-            row = layer.match(provider, model)
-            if row is not None:
-                known = known or bool(CONTROL_KEYS & row.keys())
-                layered = layered.with_layer(row, layer.source)
-        wire = WireName(str(layered.row.get("wire", provider_facts.wire)))
-        if "spelling" not in layered.row:
-            layered = layered.with_layer(
-                {"spelling": provider_facts.spelling or _SPELLING_BY_WIRE[wire]}, provider_facts.source
-            )
-        facts = facts_from(layered, provider=provider, model=id_, wire=wire, known=known)
-        facts = replace(facts, priced_as=provider_facts.offers.get(id_, "").partition("/")[2])
-        return facts if facts.tokenizer else replace(facts, tokenizer=tokenizer_of(id_))
+        rows = [(layer.source, row) for layer in self.layers if (row := layer.match(provider, model)) is not None]
+        if not rows and packaged_providers().get(provider) is provider_facts:
+            return _packaged_facts(provider, model)
+        return _facts(provider_facts, model, rows)
 
     def models(self, provider: str) -> Iterator[ModelFacts]:
         """Yield every listed model of a provider, packaged models first in the order of their file."""
@@ -237,6 +227,28 @@ def _check_spelling(name: object, where: str, file: str) -> None:
             key=f"{where}.spelling",
             nearest=nearest(str(name), spelling_names()),
         )
+
+
+@lru_cache(maxsize=1_000)
+def _packaged_facts(provider: str, model: str) -> ModelFacts:
+    """Every list of models asks for all of them, and they change only with the program."""
+    return _facts(packaged_providers()[provider], model, ())
+
+
+def _facts(provider_facts: ProviderFacts, model: str, rows: Iterable[tuple[str, Table]]) -> ModelFacts:
+    """Return the facts about a model, with the rows of users (source and row) on top of the packaged ones."""
+    layered, known, id_ = _packaged(provider_facts, model)
+    for source, row in rows:
+        known = known or bool(CONTROL_KEYS & row.keys())
+        layered = layered.with_layer(row, source)
+    wire = WireName(str(layered.row.get("wire", provider_facts.wire)))
+    if "spelling" not in layered.row:
+        layered = layered.with_layer(
+            {"spelling": provider_facts.spelling or _SPELLING_BY_WIRE[wire]}, provider_facts.source
+        )
+    facts = facts_from(layered, provider=provider_facts.id, model=id_, wire=wire, known=known)
+    facts = replace(facts, priced_as=provider_facts.offers.get(id_, "").partition("/")[2])
+    return facts if facts.tokenizer else replace(facts, tokenizer=tokenizer_of(id_))
 
 
 def _packaged(provider_facts: ProviderFacts, model: str) -> tuple[LayeredRow, bool, str]:
