@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -70,7 +71,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Have each worker begin with another part: in a new checkout all would compile the same files at the same time."""
     given = getattr(session.config, "workerinput", None)
-    if given is None or [Path(argument).resolve() for argument in session.config.args] != [ROOT / "tests"]:
+    if given is None:
+        return
+    _report_only_what_is_told(session.config)
+    if [Path(argument).resolve() for argument in session.config.args] != [ROOT / "tests"]:
         return
     part = slice(int(given["workerid"].removeprefix("gw")), None, given["workercount"])
     for path in sorted((ROOT / "tui").rglob("*.py"))[part]:
@@ -78,6 +82,21 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     for path in sorted((ROOT / "tests").rglob("test_*.py"))[part]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting it says what is wrong
             importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
+def _report_only_what_is_told(config: pytest.Config) -> None:
+    """Have this worker send no report of a fixture that worked: to send and take reports is most of a short test."""
+    if config.getoption("durations") is not None or config.getoption("verbose") > 0:
+        return
+    [worker] = [plugin for plugin in config.pluginmanager.get_plugins() if hasattr(plugin, "sendevent")]
+    send = worker.sendevent
+
+    def sent(name: str, **details: Any) -> None:
+        of_fixture = name == "testreport" and details["data"]["when"] != "call"
+        if not (of_fixture and details["data"]["outcome"] == "passed") and name != "logstart":
+            send(name, **details)
+
+    worker.sendevent = sent
 
 
 def _is_taken(number: int, each: int) -> bool:
