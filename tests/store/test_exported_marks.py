@@ -70,3 +70,8 @@ async def test_footnotes_of_two_answers_stay_apart_in_one_file(stage: Stage) -> 
     assert MARKS in first
     assert "<kbd>Ctrl</kbd>[^1-2], <b>not</b>[^x]." in second
     assert "[^1-2]: On every keyboard.\n[^2-2]: Not referred to.\n\n```\n<details>\n[^1]: code\n```" in second
+
+
+async def test_a_summary_shows_characters_that_reorder_text(stage: Stage) -> None:
+    await stage.keep("s", a_turn(1, "x", "<details><summary>a&#x202e;b</summary>\n\nc\n\n</details>"))
+    assert "<summary>a\\u{202E}b</summary>" in await stage.library.export("s", "html", "answers")
