@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.patience import PATIENCE_S
+from tests.processes import is_running
 from tests.providers.cloud_servers import LoginServer, aws_credentials, secret_of
 from tests.providers.cloud_user import FULL, Cloud, at, cloud, static_login
 from tests.providers.conftest import request, target
@@ -24,6 +26,7 @@ from tui.providers.clouds import login_hints, logins
 from tui.providers.configured_secrets import learn_environment
 from tui.providers.keys import Keys
 from tui.providers.redaction import Redactor
+from tui.providers.waiting import Waiting
 
 __all__ = ["cloud"]
 
@@ -124,6 +127,87 @@ async def test_cancelling_and_ending_do_not_wait_for_a_login(cloud: Cloud, monke
         outcome = other.result()
     assert outcome.error is not None
     assert outcome.error.message == "The login was ended with the program."
+
+
+def credential_process(tmp_path: Path, *, through_a_role: bool = False) -> Path:
+    """Configures a program that does not end; returns the file in which it says its process id."""
+    started = tmp_path / "started"
+    program = tmp_path / "endless"
+    program.write_text(
+        f"#!/bin/sh\nread line\necho $$ > {started}.new; /bin/mv {started}.new {started}\nexec /bin/sleep 1000\n"
+    )
+    program.chmod(0o755)
+    role = "role_arn = arn:aws:iam::1:role/a\nsource_profile = source\n[profile source]\n" if through_a_role else ""
+    text = f"[profile work]\nregion = us-east-1\n{role}credential_process = {program}\n"
+    (tmp_path / "aws-config").write_text(text)
+    return started
+
+
+@pytest.mark.parametrize("through_a_role", [False, True])
+async def test_a_program_that_does_not_end_is_ended_and_named(
+    cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, through_a_role: bool
+) -> None:
+    started = credential_process(tmp_path, through_a_role=through_a_role)
+    monkeypatch.setattr(logins, "LIMIT_S", 2.0)
+    async with FaultServer([FULL]) as server:
+        outcome = await cloud.ask(server, "bedrock/claude-opus-5-5", account={"profile": "work"})
+        assert server.seen == []
+    assert outcome.error is not None
+    name = tmp_path / "endless"
+    assert outcome.error.message == (
+        f"The login at AWS for Amazon Bedrock did not end within 2 seconds; `{name}` was ended."
+    )
+    assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TIMEOUT, False)
+    assert outcome.error.advice.startswith("Run it by hand")
+    await until(lambda: not is_running(int(started.read_text())))
+
+
+class Begun(Waiting):
+    """Says when the waiting has begun."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+
+    @contextmanager
+    def ended_by(self, end: Callable[[], object]) -> Iterator[None]:
+        with super().ended_by(end):
+            self.begun.set()
+            yield
+
+
+async def test_giving_up_ends_the_program_unless_another_request_waits_for_it(cloud: Cloud, tmp_path: Path) -> None:
+    started = credential_process(tmp_path)
+    provider = at("http://127.0.0.1:1", "bedrock", {"profile": "work"}).provider("bedrock")
+    waiting = [Begun(), Begun(), Begun()]
+    asking = [asyncio.create_task(asyncio.to_thread(cloud.keys.require, provider, one)) for one in waiting[:2]]
+    await until(lambda: started.exists() and all(one.begun.is_set() for one in waiting[:2]))
+    pid = int(started.read_text())
+    waiting[0].give_up()
+    assert (is_running(pid), [one.done() for one in asking]) == (True, [False, False])
+    waiting[1].give_up()
+    with pytest.raises(ProviderError, match="The login was given up"):
+        await asking[1]
+    await until(lambda: not is_running(pid))
+    started.unlink()
+    third = asyncio.create_task(asyncio.to_thread(cloud.keys.require, provider, waiting[2]))
+    await until(started.exists)
+    cloud.keys.stop_commands()
+    with pytest.raises(ProviderError, match="The login was ended with the program"):
+        await third
+    await until(lambda: not is_running(int(started.read_text())))
+    await asyncio.wait(asking)
+
+
+async def test_cancelling_a_request_ends_the_program(cloud: Cloud, tmp_path: Path) -> None:
+    started = credential_process(tmp_path)
+    async with FaultServer([FULL]) as server:
+        turn = asyncio.create_task(cloud.ask(server, "bedrock/claude-opus-5-5", account={"profile": "work"}))
+        await until(started.exists)
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+    await until(lambda: not is_running(int(started.read_text())))
 
 
 async def until(true: Callable[[], bool]) -> None:

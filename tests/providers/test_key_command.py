@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shlex
+import signal
 import sys
 import threading
 import time
@@ -14,11 +17,15 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.processes import is_running
 from tui.catalog.catalog import packaged_catalog
+from tui.catalog.facts import ProviderFacts
 from tui.catalog.provider_rows import user_provider
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.providers import key_command
+from tui.providers.key_programs import Programs
 from tui.providers.keys import FoundKey, KeyLocation, Keys
+from tui.providers.waiting import in_thread
 
 KEY = "key-from-the-vault-4711"
 PYTHON = sys.executable
@@ -105,6 +112,62 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(keys: Keys, mo
     monkeypatch.setattr(key_command, "LIMIT_S", 0.2)
     with pytest.raises(ProviderError, match=r"did not end within 0 seconds"):
         _asking("sh", "-c", "sleep 1000 & sleep 1000")(keys)
+
+
+def _endless(started: Path) -> ProviderFacts:
+    """A provider whose command says its process id and that of its child, and does not end."""
+    script = f"sleep 1000 & echo $$ $! > {shlex.quote(str(started))}.new; mv {shlex.quote(str(started))}.new "
+    command = ("sh", "-c", f"{script}{shlex.quote(str(started))}; wait")
+    return replace(packaged_catalog().provider("anthropic"), key_command=command)
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():
+            await asyncio.sleep(0)
+
+
+async def test_giving_up_ends_the_command_with_its_children_and_the_next_request_runs_it_again(
+    keys: Keys, tmp_path: Path
+) -> None:
+    started = tmp_path / "started"
+    asking = asyncio.create_task(in_thread(keys.require, _endless(started)))
+    await _until(started.exists)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    pids = [int(pid) for pid in started.read_text().split()]
+    assert len(pids) == 2
+    await _until(lambda: not any(map(is_running, pids)))
+    provider = replace(packaged_catalog().provider("anthropic"), key_command=("echo", KEY))
+    found = await in_thread(Keys(tmp_path / "credentials.toml", environ={}, use_keyring=False).require, provider)
+    assert found is not None
+    started.unlink()
+    again = asyncio.create_task(in_thread(keys.require, _endless(started)))
+    await _until(started.exists)
+    again.cancel()
+    await asyncio.wait([again])
+
+
+async def test_giving_up_does_not_end_the_command_of_another_request(keys: Keys, tmp_path: Path) -> None:
+    started, go_on = tmp_path / "started", tmp_path / "go on"
+    os.mkfifo(go_on)
+    words = f"touch {shlex.quote(str(started))}; cat {shlex.quote(str(go_on))} > /dev/null; echo {KEY}"
+    provider = replace(packaged_catalog().provider("anthropic"), key_command=("sh", "-c", words))
+    first = asyncio.create_task(in_thread(keys.require, provider))
+    await _until(started.exists)
+    second = asyncio.create_task(in_thread(keys.require, provider))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.wait([second])
+    await asyncio.to_thread(go_on.write_text, "")
+    found = await first
+    assert (found and found.secret.reveal(), second.cancelled()) == (KEY, True)
+
+
+def test_a_program_that_starts_after_its_request_was_given_up_is_ended() -> None:
+    with_child = Programs().run(("sh", "-c", "sleep 1000"), PATIENCE_S, lambda: True)
+    assert with_child.code == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

@@ -276,13 +276,15 @@ class ProviderBackend:
             self._transport = self._make_transport()
         return self._transport
 
-    async def _key(self, provider: ProviderFacts, ask: Callable[[ProviderFacts], FoundKey | None]) -> FoundKey | None:
+    async def _key(self, provider: ProviderFacts, ask: Callable[..., FoundKey | None]) -> FoundKey | None:
         for value in config_secrets(provider):
             self._keys.redactor.remember(Secret(value))
         if provider.auth is AuthStyle.NONE:
             return ask(provider)  # no key source is read, so nothing blocks
+        from tui.providers.waiting import in_thread  # the demo has no key
+
         try:
-            return await asyncio.to_thread(ask, provider)
+            return await in_thread(ask, provider)
         except ConfigError as error:
             raise ProviderError(ErrorKind.NO_KEY, error.message, advice=error.advice) from None
 

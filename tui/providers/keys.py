@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tui.providers.clouds.logins import CloudLogins
     from tui.providers.clouds.sigv4 import AwsSigner
     from tui.providers.key_command import KeyCommands
+    from tui.providers.waiting import Waiting
 
 KEYRING_SERVICE = "ponder"
 KEYRING_LIMIT_S = 2.0
@@ -353,10 +354,11 @@ class Keys:
             return ""
         return sha256(b"ponder account " + told.encode()).hex()[:8]
 
-    def reread(self, provider: ProviderFacts) -> FoundKey | None:
+    def reread(self, provider: ProviderFacts, waiting: Waiting | None = None) -> FoundKey | None:
         """Read the key again, because it may have been replaced since the last lookup."""
         self._found.pop(_place(provider), None)
-        return self.find(provider) or self._from_command(provider) or self._from_cloud(provider, renewed=True)
+        found = self.find(provider) or self._from_command(provider, waiting)
+        return found or self._from_cloud(provider, waiting, renewed=True)
 
     def with_variables(self, provider: ProviderFacts) -> ProviderFacts:
         """Return the provider with ``${NAME}`` in its headers replaced; the values are registered as secrets."""
@@ -378,11 +380,11 @@ class Keys:
             provider, headers={name: _VARIABLE.sub(substitute, text) for name, text in provider.headers.items()}
         )
 
-    def require(self, provider: ProviderFacts) -> FoundKey | None:
+    def require(self, provider: ProviderFacts, waiting: Waiting | None = None) -> FoundKey | None:
         """Return the key like ``find``; raises ProviderError(NO_KEY) if a required key is missing."""
-        found = self.find(provider) or self._from_command(provider) or self._from_cloud(provider)
+        found = self.find(provider) or self._from_command(provider, waiting) or self._from_cloud(provider, waiting)
         if found is None and provider.auth is not AuthStyle.NONE and not provider.key_optional:
-            found = self.reread(provider)  # it may have been saved meanwhile from another terminal
+            found = self.reread(provider, waiting)  # it may have been saved meanwhile from another terminal
             if found is None:
                 raise self._missing(provider)
         return found
@@ -394,21 +396,21 @@ class Keys:
                 return FoundKey(secret=secret, location=KeyLocation.ENVIRONMENT, source=f"environment {name}")
         return None
 
-    def _from_command(self, provider: ProviderFacts) -> FoundKey | None:
+    def _from_command(self, provider: ProviderFacts, waiting: Waiting | None) -> FoundKey | None:
         """Run the provider's command, if it has one; raises ProviderError(NO_KEY) if that gives no key."""
         place = _place(provider)
         if place not in self._commands:
             return None
         with self._command_lock:
             if place not in self._found:
-                line = self._key_commands().output(provider)
+                line = self._key_commands().output(provider, waiting)
                 secret = _usable(line, f"`key_command` of {provider.title} printed no valid key.")
                 self.redactor.remember(secret)
                 where = KeyLocation.COMMAND
                 self._found[place] = FoundKey(secret=secret, location=where, source=where.value)
             return self._found[place]
 
-    def _from_cloud(self, provider: ProviderFacts, *, renewed: bool = False) -> FoundKey | None:
+    def _from_cloud(self, provider: ProviderFacts, waits: Waiting | None, *, renewed: bool = False) -> FoundKey | None:
         """Log in at the provider's cloud, if it has one, or use the login there is. Raises ProviderError."""
         if provider.cloud is None:
             return None
@@ -416,7 +418,7 @@ class Keys:
             from tui.providers.clouds.logins import open_logins
 
             self._logins = open_logins(self.redactor, self._environ)
-        key = self._logins.key(provider, renewed=renewed)
+        key = self._logins.key(provider, waits, renewed=renewed)
         for secret in (key.secret, *key.others):
             self.redactor.remember(secret)
         account = sorted({**key.account, **provider.account}.items())

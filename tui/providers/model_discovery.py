@@ -18,6 +18,7 @@ from tui.providers.http.request import HttpRequest, http_request, other_header, 
 from tui.providers.keys import FoundKey, Keys
 from tui.providers.model_lists import MODELS_DEV, ListCache, ModelList, Rows, models_dev_rows, rows_from
 from tui.providers.server_details import with_details
+from tui.providers.waiting import in_thread
 from tui.wires.errors.classify import refusal_of
 from tui.wires.json_text import loads, text
 from tui.wires.wire import EncodedRequest, ErrorResponse
@@ -59,7 +60,7 @@ class Discovery:
         transport = self._make_transport()
         try:
             provider = self._keys.with_variables(provider)
-            key = await asyncio.to_thread(self._keys.require, provider)
+            key = await in_thread(self._keys.require, provider)
             rows = await self._rows_or_versioned(transport, provider, key)
         except ProviderError as error:
             self._keys.redactor.clean_error(error)

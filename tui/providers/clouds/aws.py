@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.catalog.facts import ProviderFacts
+from tui.providers.clouds.ended_programs import limit_programs, started_by
 from tui.providers.clouds.failures import failed, not_installed, not_logged_in
 from tui.providers.clouds.short_answers import limit_answers
 from tui.providers.clouds.sigv4 import AwsSigner, Clock
+from tui.providers.key_programs import Programs
 from tui.providers.keys import FoundKey, KeyLocation
 from tui.providers.redaction import Secret
 
@@ -32,8 +34,9 @@ _SOURCES = {
 class AwsLogin:
     """The credentials of one provider. botocore itself renews them before they end."""
 
-    def __init__(self, provider: ProviderFacts, clock: Clock) -> None:
+    def __init__(self, provider: ProviderFacts, clock: Clock, programs: Programs) -> None:
         self._provider = provider
+        self._programs = programs
         self._clock = clock
         self._credentials: Credentials | None = None
         self._region = ""
@@ -45,9 +48,10 @@ class AwsLogin:
         except ImportError:
             raise not_installed(self._provider) from None
         try:
-            if self._credentials is None:
-                self._credentials = self._log_in()
-            frozen = self._credentials.get_frozen_credentials()
+            with started_by(self._programs):
+                if self._credentials is None:
+                    self._credentials = self._log_in()
+                frozen = self._credentials.get_frozen_credentials()
         except NoCredentialsError:
             raise not_logged_in(self._provider) from None
         except (BotoCoreError, ClientError, OSError, ValueError, TypeError, LookupError) as error:
@@ -74,6 +78,7 @@ class AwsLogin:
         from botocore.session import Session
 
         limit_answers()
+        limit_programs()
         session = Session(profile=self._provider.account.get("profile"))
         self._region = self._provider.account.get("region") or session.get_config_variable("region") or ""
         credentials = session.get_credentials()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from tui.catalog.cloud_accounts import unfilled
@@ -83,9 +84,17 @@ def missing_in_address(provider: ProviderFacts) -> ProviderError:
     )
 
 
-def too_slow(provider: ProviderFacts, seconds: float) -> ProviderError:
-    """The chain did not end in time."""
+def too_slow(provider: ProviderFacts, seconds: float, programs: Sequence[str] = ()) -> ProviderError:
+    """The chain did not end in time, perhaps because of programs that were ended."""
     limit = count(round(seconds), "second")
+    if programs:
+        ended = ", ".join(f"`{one_line(name, LONGEST_REASON)}`" for name in programs)
+        return ProviderError(
+            ErrorKind.TIMEOUT,
+            f"The login at {cloud_name(provider)} for {provider.title} did not end within {limit}; {ended} was ended.",
+            retryable=False,
+            advice="Run it by hand (`credential_process` of your AWS profile): it cannot ask for anything here.",
+        )
     return ProviderError(
         ErrorKind.TIMEOUT,
         f"The login at {cloud_name(provider)} for {provider.title} did not end within {limit}.",

@@ -15,8 +15,10 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.clouds.failures import failed, too_slow
 from tui.providers.clouds.sigv4 import Clock
 from tui.providers.configured_secrets import learn_variables
+from tui.providers.key_programs import Programs
 from tui.providers.keys import FoundKey
 from tui.providers.redaction import Redactor
+from tui.providers.waiting import Waiting
 
 LIMIT_S = 30.0
 
@@ -38,12 +40,20 @@ class CloudLogins:
         self._lock = threading.Lock()
         self._logins: dict[Account, CloudLogin] = {}
         self._running: dict[Account, Future[FoundKey]] = {}
+        self._programs: dict[Account, Programs] = {}
+        """What the logins started."""
+        self._waiting: dict[Future[FoundKey], set[Waiting]] = {}
+        """Who waits for each login."""
         self._clock = Clock()
         """The time at AWS outlives a login."""
         self._stopped = False
 
-    def key(self, provider: ProviderFacts, *, renewed: bool = False) -> FoundKey:
-        """Return the provider's credentials; ``renewed`` logs in again. Raises ProviderError."""
+    def key(self, provider: ProviderFacts, waiting: Waiting | None = None, *, renewed: bool = False) -> FoundKey:
+        """Return the provider's credentials; ``renewed`` logs in again. Raises ProviderError.
+
+        If the only one that waits gives up, the program that gives the login is ended.
+        """
+        waiting = waiting or Waiting()
         place = (provider.id, tuple(sorted(provider.account.items())))
         with self._lock:
             if self._stopped:
@@ -51,23 +61,27 @@ class CloudLogins:
             if renewed:
                 self._logins.pop(place, None)
             running = self._running.get(place)
+            programs = self._programs.setdefault(place, Programs())
             if running is None:
                 running = self._running[place] = Future()
-                login = self._logins.setdefault(place, _login(provider, self._clock))
+                login = self._logins.setdefault(place, _login(provider, self._clock, programs))
                 # A daemon: the end of the program does not wait for a metadata service.
                 threading.Thread(target=self._run, args=(login, running), name="cloud login", daemon=True).start()
+            self._waiting.setdefault(running, set()).add(waiting)
         try:
-            return running.result(LIMIT_S)
+            with waiting.ended_by(lambda: self._give_up(place, running, waiting)):
+                return running.result(LIMIT_S)
         except ProviderError:
             raise
         except TimeoutError:
             with self._lock:
                 self._logins.pop(place, None)
-            raise too_slow(provider, LIMIT_S) from None
+            raise too_slow(provider, LIMIT_S, programs.end()) from None
         except Exception as error:
             raise failed(provider, error) from error
         finally:
             with self._lock:
+                self._leave(running, waiting)
                 if self._running.get(place) is running:
                     del self._running[place]
 
@@ -78,6 +92,29 @@ class CloudLogins:
             for running in self._running.values():
                 if not running.done():
                     running.set_exception(_program_ends())
+            started = tuple(self._programs.values())
+        for programs in started:
+            programs.stop()
+
+    def _leave(self, running: Future[FoundKey], waiting: Waiting) -> bool:
+        """Wait no longer; returns whether somebody else does."""
+        others = self._waiting.pop(running, set()) - {waiting}
+        if others:
+            self._waiting[running] = others
+        return bool(others)
+
+    def _give_up(self, place: Account, running: Future[FoundKey], waiting: Waiting) -> None:
+        """Leave a login that nobody else waits for: the next request begins another one."""
+        with self._lock:
+            if self._leave(running, waiting) or running.done():
+                return
+            running.set_exception(ProviderError(ErrorKind.NO_KEY, "The login was given up.", retryable=False))
+            programs = self._programs.pop(place, None)
+            if self._running.get(place) is running:
+                del self._running[place]
+                self._logins.pop(place, None)
+        if programs is not None:
+            programs.stop()
 
     def _run(self, login: CloudLogin, running: Future[FoundKey]) -> None:
         try:
@@ -98,12 +135,12 @@ def open_logins(redactor: Redactor, environment: Mapping[str, str]) -> CloudLogi
     return CloudLogins()
 
 
-def _login(provider: ProviderFacts, clock: Clock) -> CloudLogin:
+def _login(provider: ProviderFacts, clock: Clock, programs: Programs) -> CloudLogin:
     match provider.cloud:
         case Cloud.AWS:
             from tui.providers.clouds.aws import AwsLogin
 
-            return AwsLogin(provider, clock)
+            return AwsLogin(provider, clock, programs)
         case Cloud.GOOGLE:
             from tui.providers.clouds.google import GoogleLogin
 
