@@ -59,15 +59,15 @@ STYLES = Path(__file__).parents[1] / "styles"
 
 
 class SheetBox(Vertical):
-    """The frame of a sheet; says how high it became."""
+    """The frame of a sheet; says when it has another size."""
 
-    def __init__(self, resized: Callable[[int], None], classes: str) -> None:
+    def __init__(self, resized: Callable[[], None], classes: str) -> None:
         super().__init__(classes=classes)
         self._resized = resized
 
     def on_resize(self) -> None:
-        """Pass the new height on."""
-        self._resized(self.outer_size.height)
+        """Pass it on."""
+        self._resized()
 
 
 class Sheet(ModalScreen[R], Generic[R]):
@@ -171,13 +171,17 @@ class Sheet(ModalScreen[R], Generic[R]):
         self._most_rows = max(self._most_rows, lines.virtual_size.height, LEAST_ROWS)
         self._most_height = min(around + self._most_rows, self.app.size.height)
         box.styles.max_height = self._most_height
-        self._box_resized(box.outer_size.height)  # or else when the layout makes it lower
+        self._paint_fitted(box.outer_size.height)  # or else when the layout makes it lower
 
     def _fit_again(self, lines: Widget) -> None:
         if lines.is_attached:
             self.call_after_refresh(self.fit, lines)
 
-    def _box_resized(self, height: int) -> None:
+    def _box_resized(self) -> None:
+        self.show_keys()  # a sheet may get another width while the screen keeps its own
+        self._paint_fitted(self.query_one(SheetBox).outer_size.height)
+
+    def _paint_fitted(self, height: int) -> None:
         if height <= self._most_height:
             self._paint()
 
