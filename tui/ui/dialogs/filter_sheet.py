@@ -17,7 +17,7 @@ from tui.domain.fuzzy import best
 from tui.domain.printable import one_line
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.input.field import Field
-from tui.ui.panels.row_list import STEPS, Row, RowList
+from tui.ui.panels.row_list import STEPS, Row, RowList, key_of_row
 
 R = TypeVar("R")
 
@@ -97,7 +97,7 @@ class SearchSheet(Sheet[R]):
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
-        self.take(self.row_list.row_key(event.option_index))
+        self.take(key_of_row(event.option))
 
 
 class FilterSheet(SearchSheet[R]):
@@ -171,7 +171,7 @@ class Palette(FilterSheet[str]):
     @on(OptionList.OptionHighlighted)
     def _show_about(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
-        command = self.ponder.registry.by_id(self.row_list.row_key(event.option_index))
+        command = self.ponder.registry.by_id(key_of_row(event.option))
         slash = f"/{command.slash}" if command.slash else ""
         usage = f"{slash} {command.argument.usage}" if slash and command.argument is not None else slash
         about = Content.styled(command.plain_help, "$foreground")

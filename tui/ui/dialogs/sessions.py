@@ -26,7 +26,7 @@ from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import width_of
 from tui.ui.panels.page import Page, markdown_lines
-from tui.ui.panels.row_list import STEPS, Row, RowList
+from tui.ui.panels.row_list import STEPS, Row, RowList, key_of_row
 from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class ExportChoice(Sheet[tuple[Form, str]]):
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
-        form, _, part = self.row_list.row_key(event.option_index).partition(" ")
+        form, _, part = key_of_row(event.option).partition(" ")
         self.dismiss((cast("Form", form), part))
 
 

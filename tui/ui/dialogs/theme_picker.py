@@ -14,7 +14,7 @@ from textual.widgets import OptionList, Static
 
 from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import Keys, Sheet
-from tui.ui.panels.row_list import SWATCH, Row, RowList
+from tui.ui.panels.row_list import SWATCH, Row, RowList, key_of_row
 from tui.ui.theme.theme_files import theme_variables
 
 
@@ -111,7 +111,7 @@ class ThemePicker(Sheet[str]):
 
     @on(OptionList.OptionHighlighted)
     def _try(self, event: OptionList.OptionHighlighted) -> None:
-        name = self._list.row_key(event.option_index)
+        name = key_of_row(event.option)
         if name != self.app.theme:
             self.ponder.theming.apply(self.app, name)
             self.ponder.chat.transcript.recolour(self.ponder.ui_services.theme_styles())
@@ -119,7 +119,7 @@ class ThemePicker(Sheet[str]):
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(self._list.row_key(event.option_index))
+        self.dismiss(key_of_row(event.option))
 
     def action_leave(self) -> None:
         """Restore the old theme."""

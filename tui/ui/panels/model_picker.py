@@ -22,7 +22,7 @@ from tui.domain.listing import ModelInfo
 from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ModelSpec, model_title
 from tui.ui.input.field import Field
-from tui.ui.panels.row_list import STEPS, Row, RowList
+from tui.ui.panels.row_list import STEPS, Row, RowList, key_of_row
 
 if TYPE_CHECKING:
     from tui.app.models import ModelService
@@ -386,7 +386,7 @@ class ModelPicker(Vertical):
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        key = self._list.row_key(event.option_index)
+        key = key_of_row(event.option)
         if key == ALL:
             self.post_message(self.AllWanted())
         elif key == ADD_KEY:

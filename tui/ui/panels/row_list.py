@@ -56,6 +56,20 @@ class BarList(OptionList):
         return max(10, self.size.width - 2 * PADDING - 1)
 
 
+class RowOption(Option):
+    """A row of a list. Messages about it may be handled when the list has other rows: its number says nothing then."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(row.content, disabled=not row.key)
+        self.key = row.key
+
+
+def key_of_row(option: Option) -> str:
+    """The key of the row that a message is about."""
+    assert isinstance(option, RowOption)
+    return option.key
+
+
 class RowList(BarList):
     """A list addressed by row keys."""
 
@@ -75,7 +89,7 @@ class RowList(BarList):
         else:
             self._rows = list(rows)
             self.clear_options()
-            self.add_options([Option(row.content, disabled=not row.key) for row in rows])
+            self.add_options([RowOption(row) for row in rows])
         self.select_key(wanted)
 
     def select_key(self, key: str | None) -> None:
@@ -90,10 +104,6 @@ class RowList(BarList):
         if self.highlighted is None or self.highlighted >= len(self._rows):
             return None
         return self._rows[self.highlighted].key or None
-
-    def row_key(self, number: int) -> str:
-        """The key of a row by its index."""
-        return self._rows[number].key
 
     def step(self, key: str) -> None:
         """Move the bar for up, down, pageup, pagedown, home or end."""
