@@ -64,12 +64,17 @@ def _accept(**values: Value) -> FormAnswer:
 
 
 @needs_sdk
-async def test_a_form_of_the_sdk_is_asked_and_answered(tmp_path: Path) -> None:
+async def test_a_form_of_the_sdk_is_asked_and_answered_and_no_is_not_no_answer(tmp_path: Path) -> None:
     asked: list[Form] = []
+    answers: list[Callable[[Form], FormAnswer]] = [
+        lambda form: FormAnswer(action="accept", values=form_values(form.fields, ADA)),
+        lambda _: FormAnswer(action="decline"),
+        lambda _: FormAnswer(action="cancel"),
+    ]
 
     def user(form: Form) -> FormAnswer:
         asked.append(form)
-        return FormAnswer(action="accept", values=form_values(form.fields, ADA))
+        return answers.pop(0)(form)
 
     async with _opened(tmp_path, "mcp_forms.py", user=user) as bench:
         _, text = outcome(await bench.call("mcp_shop__order", "once"))
@@ -77,7 +82,9 @@ async def test_a_form_of_the_sdk_is_asked_and_answered(tmp_path: Path) -> None:
             "accept {'name': 'Ada', 'email': 'ada@example.com', 'amount': 3, 'weight': None, 'gift': True, "
             "'size': 'large'}"
         )
-    (form,) = asked
+        for action in ("decline", "cancel"):
+            assert words(await bench.call("mcp_shop__order", "once")).split()[-1] == action
+    form = asked[0]
     assert (form.server, form.message) == ("shop", "What do you order?")
     assert [(field.name, field.kind, field.required) for field in form.fields] == [
         ("name", FieldKind.TEXT, True),
@@ -87,14 +94,6 @@ async def test_a_form_of_the_sdk_is_asked_and_answered(tmp_path: Path) -> None:
         ("gift", FieldKind.YES_NO, False),
         ("size", FieldKind.CHOICE, False),
     ]
-
-
-@pytest.mark.one_in(2)
-@needs_sdk
-@pytest.mark.parametrize("action", ["decline", "cancel"])
-async def test_no_and_no_answer_are_told_apart(tmp_path: Path, action: Any) -> None:
-    async with _opened(tmp_path, "mcp_forms.py", user=lambda _: FormAnswer(action=action)) as bench:
-        assert words(await bench.call("mcp_shop__order", "once")).split()[-1] == action
 
 
 @pytest.mark.long

@@ -94,15 +94,15 @@ async def test_keys_at_once_do_what_they_do_one_by_one(tmp_path: Path, seed: int
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("word", ["an indented line", "wrapped " * 40])
-async def test_home_leads_to_the_start_of_a_row_wrapped_or_not(tmp_path: Path, word: str) -> None:
+async def test_home_leads_to_the_start_of_a_row_wrapped_or_not(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         composer = s.app.chat.composer
-        composer.put(f"   {word}", at=(0, 8))
-        await s.pilot.press("home")
-        assert composer.cursor_location == (0, 0)
-        await s.pilot.press("home")
-        assert composer.cursor_location == (0, 0)
+        for word in ("an indented line", "wrapped " * 40):
+            composer.put(f"   {word}", at=(0, 8))
+            await s.pilot.press("home")
+            assert composer.cursor_location == (0, 0)
+            await s.pilot.press("home")
+            assert composer.cursor_location == (0, 0)
 
 
 async def test_of_a_thousand_escapes_the_first_count_and_the_next_letter_is_typed(
