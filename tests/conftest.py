@@ -43,7 +43,7 @@ if sys.platform != "win32":
 gc.disable()
 """Until all tests are known: what importing and collecting makes stays."""
 
-for name, examples in (("fast", 15), ("long", 60)):
+for name, examples in (("fast", 10), ("long", 60)):
     settings.register_profile(
         name, max_examples=examples, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
     )

@@ -456,7 +456,7 @@ def test_no_setting_is_without_a_probe() -> None:
     assert set(PROBES) == set(keys())
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("key", PROBES)
 async def test_setting_it_shows_and_taking_it_back_undoes_it(tmp_path: Path, key: str) -> None:
     probe = PROBES[key]

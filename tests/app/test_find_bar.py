@@ -40,7 +40,7 @@ async def test_ponders_own_labels_are_neither_counted_nor_marked(tmp_path: Path)
         assert 0 < len(labels) < len(rows)
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+@pytest.mark.parametrize("size", [pytest.param((120, 40), marks=pytest.mark.long), (80, 24)])
 async def test_the_bar_is_labelled_and_as_wide_as_the_composer(tmp_path: Path, size: tuple[int, int]) -> None:
     async with screen(tmp_path, size=size) as s:
         await s.ask("Zebra?")

@@ -81,7 +81,7 @@ def words_of(sent: object) -> set[str]:
     return {str(sent), "off"} if sent in ("none", "disabled") else {str(sent)}
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_what_is_marked_is_what_goes_out(tmp_path: Path, ponder: Run, provider: str) -> None:
     for number, facts in enumerate(CATALOG.models(provider)):

@@ -12,7 +12,7 @@ from tests.ui.stage import until
 from tui.ui.dialogs.compare import CompareReplay
 
 
-@pytest.mark.parametrize("keys", [("left", "enter"), ("enter",), ("escape",)])
+@pytest.mark.parametrize("keys", [("left", "enter"), ("enter",), pytest.param(("escape",), marks=pytest.mark.long)])
 async def test_the_new_answer_arrives_beside_the_old_one(tmp_path: Path, keys: tuple[str, ...]) -> None:
     goes_back = keys != ("enter",)
     async with (

@@ -65,6 +65,7 @@ def press_until(terminal: Terminal, key: str, holds: Callable[[], bool], what: s
     terminal.until(came, what)
 
 
+@pytest.mark.long
 def test_a_yes_counts_after_the_end_was_seen(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     command = f"touch {ran}" + "".join(f"\n# step {number}" for number in range(60))

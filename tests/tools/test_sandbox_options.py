@@ -79,7 +79,7 @@ OPTIONS_THAT_DO_MORE = [
 
 @newest_sandboxes
 @pytest.mark.parametrize("strength", ["ro", "rw"])
-@pytest.mark.parametrize("one_in", [7, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("one_in", [14, pytest.param(1, marks=pytest.mark.long)])
 async def test_no_option_of_a_command_writes_more_than_its_rule_says(
     tmp_path: Path, outside: Path, kernel: Kernel, strength: str, one_in: int
 ) -> None:

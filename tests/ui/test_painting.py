@@ -42,7 +42,7 @@ def partial_update(screen: Screen[object], regions: list[Region], kind: type[Com
     return MOVES_FOR_NOTHING.sub("", update.render_segments(screen.app.console))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("typed", ["", "/s"], ids=["chat", "popup"])
 async def test_any_part_of_the_screen_is_painted_as_textual_paints_it(seed: int, typed: str) -> None:

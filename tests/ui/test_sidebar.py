@@ -449,6 +449,7 @@ async def test_a_message_of_several_rows_moves_the_conversation_up_while_it_is_s
         await until(pilot, lambda: area.size.height == height)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("width", [200, 141, 120])
 @pytest.mark.parametrize("sidebar", ["auto", "wide", "off"])
 async def test_title_and_keys_begin_with_the_conversation(width: int, sidebar: str) -> None:
