@@ -63,12 +63,13 @@ class Screen:
         What each key of a line does is tested where typing is the point; here it would be half of the time.
         """
         self.app.chat.composer.focus()
-        if len(line) <= PASTE_CHARACTERS:
+        is_pasted = len(line) <= PASTE_CHARACTERS
+        if is_pasted:
             self.app.post_message(events.Paste(line[:-1]))
-            line = line[-1:]
-        await type_in(self.pilot, line)
+        await type_in(self.pilot, line[-1:] if is_pasted else line)
         await self.pilot.press("enter")
-        await until(self.pilot, lambda: not self.app.chat.composer.text)
+        # Not until it is empty: what a command puts into the draft may be there already.
+        await until(self.pilot, lambda: line not in self.app.chat.composer.text)
 
     async def until_it_says(self, words: str) -> None:
         await until(self.pilot, lambda: words in self.text())

@@ -220,7 +220,7 @@ def test_an_ended_program_has_saved_what_arrived(
             terminal.hear("you> ")
             terminal.enter("First?")
             asked(terminal, model)
-            model.say("One.\n\n", "Tw")
+            model.say("One.\n\nTw")  # in one piece: of the second line nothing is seen that could be waited for
             terminal.hear("One.\n")
             end(terminal)
             assert terminal.exit_code() == code

@@ -15,7 +15,8 @@ from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.format_numbers import tokens
 from tui.domain.listing import ExchangeInfo
 from tui.domain.usage import Part
-from tui.ui.dialogs.inspector import as_curl, diff_lines, meter_rows
+from tui.ui.dialogs import sheet
+from tui.ui.dialogs.inspector import Inspector, as_curl, diff_lines, meter_rows
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.json_view import first_folds, nodes
 from tui.ui.panels.page import Page
@@ -54,10 +55,14 @@ async def test_the_request_folds_and_its_keys_are_masked() -> None:
         assert "x-api-key" not in screen_text(app)
 
 
-async def test_a_click_on_a_tab_turns_the_page() -> None:
+async def test_a_click_on_a_tab_turns_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheet, "FITTING_S", 60.0)  # it is painted when it has its height: then the tabs stay
     async with on_stage(*scenes.CONVERSATION, size=(120, 50)) as (app, _, pilot):
         await app.ui_services.run_line("/context")
         await until(pilot, lambda: "Turn 2" in screen_text(app))
+        inspector = app.screen
+        assert isinstance(inspector, Inspector)
+        await until(pilot, lambda: not inspector.is_fitting)
         row, line = next((row, line) for row, line in enumerate(screen_text(app).splitlines()) if "2 Request" in line)
         await pilot.click(offset=(line.index("2 Request") + 3, row))
         await until(pilot, lambda: '"max_tokens": 32000' in screen_text(app))
