@@ -267,9 +267,9 @@ class SettingsSheet(FilterSheet[None]):
         self._hand_on()
 
     def _hand_on(self) -> None:
-        """In an empty filter, leave the keys that change a value to the list."""
-        more = frozenset({"left", "right", "space"}) if self._editing is None and not self.query_text else frozenset()
-        self.field.hand_on(self.HANDED_ON | more)
+        """Leave the keys that change a value to the list; a blank in a filter is text."""
+        more = () if self._editing is not None else ("left", "right") if self.query_text else ("left", "right", "space")
+        self.field.hand_on(self.HANDED_ON.union(more))
 
     def on_mount(self) -> None:
         """Start with an empty filter, or with the key the sheet was opened for."""
