@@ -39,6 +39,9 @@ class Toasts:
         self._rack: Widget | None = None
         """The toasts of the chat, whose height is known after each layout; None before the first."""
 
+        self._line = Region()
+        """Where they were placed."""
+
     def say(self, text: str, severity: Severity, advice: str) -> None:
         """Show a message for as long as it takes to read it."""
         message = toast_text(text, advice)
@@ -69,12 +72,7 @@ class Toasts:
         """
         app, chat = self._app, self._app.chat
         keep_latest_notification(app)
-        line = chat.query_one("#input-area").region
-        asking = chat.query_one("#asking")
-        if app.screen is not chat:
-            line = Region(line.x, app.size.height - 1, line.width, 1)
-        elif asking.display:
-            line = Region(line.x, asking.region.y - 1, line.width, 1)
+        line = self._line = self._line_of_toasts()
         for rack in app.screen.query("ToastRack"):
             rack.styles.width = line.width  # the right margin alone does not limit long messages
             rack.styles.margin = (0, app.size.width - line.right, app.size.height - line.y - 1, line.x)
@@ -82,10 +80,21 @@ class Toasts:
             self._rack = chat.query_one("ToastRack")
             chat.screen_layout_refresh_signal.subscribe(chat, lambda _: self._make_room(), immediate=True)
 
+    def _line_of_toasts(self) -> Region:
+        """The region whose first row is that of the toasts."""
+        app, chat = self._app, self._app.chat
+        line = chat.query_one("#input-area").region
+        asking = chat.query_one("#asking")
+        if app.screen is not chat:
+            return Region(line.x, app.size.height - 1, line.width, 1)
+        return Region(line.x, asking.region.y - 1, line.width, 1) if asking.display else line
+
     def _make_room(self) -> None:
         """Move the conversation up by the rows that toasts need beside the line above the composer."""
         chat = self._app.chat
         area, asking = chat.query_one("#conversation-area"), chat.query_one("#asking")
+        if self._rack is not None and self._rack.query("Toast") and self._line_of_toasts() != self._line:
+            self._app.call_after_refresh(self.place)  # the draft has more rows, or fewer
         rows = 0 if self._rack is None else sum(one.outer_size.height for one in self._rack.query("Toast"))
         covered = rows if asking.display else rows - 1
         top, right, bottom, left = GAP
