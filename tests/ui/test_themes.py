@@ -161,6 +161,16 @@ async def test_in_sixteen_colours_what_is_not_typed_is_dim() -> None:
         assert app.screen.query_one(Field).get_component_rich_style("input--placeholder").dim
 
 
+async def test_in_sixteen_colours_the_selected_row_can_be_read_whatever_they_are() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40), theme="ansi") as (app, _, pilot):
+        await app.ui_services.run_line("/settings")
+        await until(pilot, lambda: "The model to start with" in screen_text(app))
+        (row,) = [row for row in screen_strips(app) if "Model to start with" in row.text]
+        bar = [part.style for part in row if part.text.strip() and part.style is not None and part.style.reverse]
+        assert len(bar) > 1  # title, value and key
+        assert {(style.color and style.color.name, bool(style.dim)) for style in bar} == {("default", False)}
+
+
 def test_in_sixteen_colours_a_line_has_one_bar() -> None:
     styles = ThemeStyles(theme_variables(THEMES["ansi"].theme), ansi=True)
     left = [Run("   ")]

@@ -16,6 +16,7 @@ from textual.widget import Widget
 from tui.domain.events import ApprovalAsked
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.rule_words import rule_words, session_words
+from tui.ui.panels.row_list import has_reverse_bars
 
 LONGEST_RULE = 240
 """Longest rule offered, in characters, because an answer must be visible in full."""
@@ -155,8 +156,7 @@ class Answers(Widget, can_focus=True):
             words += ESC_AGAIN
         room = max(1, column - INDENT)
         rows = Content(words).wrap(room)
-        # Without colours, reverse video shows the chosen answer.
-        bar = "bold reverse" if self.app.no_color else self.get_visual_style("answers--chosen")
+        bar = "bold reverse" if has_reverse_bars(self.app) else self.get_visual_style("answers--chosen")
         style = bar if is_chosen else ""
         return [
             Content(f" {index + 1}  " if not at else " " * INDENT)

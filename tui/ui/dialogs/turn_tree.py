@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import on
 from textual.content import Content
 from textual.events import Click, Resize
@@ -26,6 +25,7 @@ from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.graphemes import line_within
 from tui.ui.input.field import Field
 from tui.ui.markdown.runs import Line, Run, width_of
+from tui.ui.panels.row_list import REVERSED, has_reverse_bars
 from tui.ui.theme.theme_styles import ThemeStyles
 
 SIDE, FIRST_SIDE, PAST = "├─", "╭─", "│ "
@@ -201,7 +201,7 @@ class TreeView(ScrollView, can_focus=False):
         strip = self._theme_styles.strip(line, "", width).crop_extend(0, width, self._theme_styles.background(""))
         if not line or self._tree.rows[row].turn != self.at:
             return strip
-        bar = Style(reverse=True) if self.app.no_color else self.get_component_rich_style("tree--here")
+        bar = REVERSED if has_reverse_bars(self.app) else self.get_component_rich_style("tree--here")
         return Strip(Segment.apply_style(strip, post_style=bar), width)
 
     def _line(self, number: int, width: int) -> Line:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,6 +14,9 @@ from textual.widgets.option_list import Option
 
 from tui.domain.fast_dataclass import dataclass
 from tui.ui.terminal.textual_private import option_at
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 PADDING = 1
 """Columns that the selected row's ground reaches beyond its text in a sheet, as in the style sheet."""
@@ -35,6 +39,15 @@ class Row:
     content: Content
 
 
+REVERSED = Style(color="default", bgcolor="default", reverse=True, dim=False)
+"""The selected row in reverse video, with all of its text in one colour."""
+
+
+def has_reverse_bars(app: App[object]) -> bool:
+    """Whether reverse video shows what is selected: without colours, and with a terminal's own, which may be any."""
+    return app.no_color or bool(app.ansi_color)
+
+
 class BarList(OptionList):
     """An option list whose selected row is readable in every theme, and also without colours."""
 
@@ -45,8 +58,9 @@ class BarList(OptionList):
         if self.highlighted is None or option_at(self, line) != self.highlighted:
             return strip
         bar = self.get_component_rich_style("option-list--option-highlighted")
-        # Without colours, reverse video shows the selected row of the focused list.
-        over = Style(reverse=bool(bar.bold)) if self.app.no_color else Style(color=bar.color)
+        over = Style(color=bar.color)
+        if has_reverse_bars(self.app):
+            over = REVERSED if bar.bold else Style()
         drawn = (part if part.text.strip(SWATCH) == "" else restyled(part, over) for part in strip)
         return Strip(drawn, strip.cell_length)
 
