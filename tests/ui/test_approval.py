@@ -116,7 +116,9 @@ async def test_a_number_alone_answers_while_the_draft_is_empty_and_the_composer_
 async def test_a_number_without_an_answer_does_nothing_and_the_last_asks_for_the_reason() -> None:
     async with on_stage(size=(100, 40)) as (app, services, pilot):
         screen = await _asked(app, services, pilot, "ls")
-        await pilot.press("alt+9", "alt+4", *"why", "enter")
+        await pilot.press("alt+9", "alt+4")
+        await until(pilot, lambda: "enter deny" in screen_text(app) and "choose" not in screen_text(app))
+        await pilot.press(*"why", "enter")
         await until(pilot, lambda: app.screen is app.chat)
         assert screen.over
         assert services.chat.asked == [("approval", ("c9", "no: why"))]

@@ -481,6 +481,29 @@ async def test_a_long_message_is_as_wide_as_the_composer(size: tuple[int, int]) 
         assert app.screen.query(Toast).last().region.x == area.x
 
 
+async def test_a_warning_about_the_model_is_whole_and_without_marks_of_code() -> None:
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
+        warning = "`some-model` is not in the catalogue: using safe defaults"
+        services.chat.publish(ModelChanged(scenes.OPUS, replace(scenes.PLAN, warnings=(warning,)), ""))
+        await until(pilot, lambda: "! some-model" in screen_text(app))
+        rows = [row.rpartition("│")[2].strip() for row in screen_text(app).splitlines()]
+        at = next(number for number, row in enumerate(rows) if row.startswith("! some-model"))
+        assert " ".join(rows[at : at + 4]).strip() == f"! {warning}".replace("`", "")
+
+
+async def test_a_message_stays_above_a_draft_that_grows() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, _, pilot):
+        app.say("Saved.")
+        await until(pilot, lambda: "Saved." in screen_text(app))
+        app.chat.composer.put("one\ntwo\nthree\nfour")
+        area = app.chat.query_one("#input-area")
+        await until(pilot, lambda: area.region.height == 6)
+        await until(pilot, lambda: [toast.region.y for toast in app.screen.query(Toast)] == [area.region.y])
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: area.region.height == 3)
+        await until(pilot, lambda: [toast.region.y for toast in app.screen.query(Toast)] == [area.region.y])
+
+
 async def test_what_the_conversation_says_itself_is_no_message_above_the_composer() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
         app.say("The model is `opus` now.")

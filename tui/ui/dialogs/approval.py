@@ -177,6 +177,10 @@ class Approval(Sheet[None]):
         """Name the keys that answer now: beside a draft, a number alone is text, and enter takes a chosen row."""
         number = f"1–{len(self._list.rows)}"
         keys = f"alt+{number}" if self.ponder.chat.composer.text else number
+        if self._reason.display and self._reason.has_focus:
+            if ("enter", "deny") not in self.shown_keys:
+                self.show_keys([("enter", "deny"), ("ctrl+c", "stop")])
+            return
         scrolling = [key for key in self.KEYS if key[0] != "pagedown" or self._call.has_more_rows]
         shown = [(keys, "choose"), *([("enter", "take")] if self._list.index is not None else []), *scrolling]
         if shown != list(self.shown_keys):

@@ -19,6 +19,7 @@ from tui.domain.listing import LevelInfo
 from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
 from tui.ui.panels.model_picker import same_model
+from tui.ui.panels.row_list import has_reverse_bars
 
 if TYPE_CHECKING:
     from tui.app.models import ModelService
@@ -32,6 +33,8 @@ WIDE = 56
 LOW_ROWS = 3
 """The height on a low screen, where a hint goes before the cost of a turn."""
 ROWS_WITHOUT_COST = 2
+ROWS_OF_WARNING = 4
+"""Most rows of a warning where it may take what it needs."""
 BAR = "$block-cursor-foreground on $block-cursor-background bold"
 BAR_WITHOUT_COLOURS = "bold reverse"
 
@@ -129,7 +132,8 @@ class ThinkingPicker(Static, can_focus=True):
             lines[1] = native + Content.styled(f" · {cost}", "$quiet")
         elif cost and (self._is_as_high_as_needed or self._height > LOW_ROWS or not hint.plain):
             lines.append(Content.styled(cost, "$quiet"))
-        last = hint if len(lines) > ROWS_WITHOUT_COST else self._hint(width, 2)
+        rows = ROWS_OF_WARNING if self._is_as_high_as_needed else 1 if len(lines) > ROWS_WITHOUT_COST else 2
+        last = self._hint(width, rows) if rows > 1 else hint
         self.update(Content("\n").join([*lines, last] if last.plain else lines))
 
     @property
@@ -157,7 +161,7 @@ class ThinkingPicker(Static, can_focus=True):
             has_bar = self.has_focus or self._has_moved
             bar = has_bar and index == self._at
             shown = f"‹{label}›" if bar or (row.current and not has_bar) else f" {label} "
-            style = BAR_WITHOUT_COLOURS if bar and self.app.no_color else BAR if bar else ""
+            style = BAR_WITHOUT_COLOURS if bar and has_reverse_bars(self.app) else BAR if bar else ""
             line = line + Content.styled(shown, style or ("bold $foreground" if row.current else "$quiet"))
         return line
 
@@ -173,7 +177,7 @@ class ThinkingPicker(Static, can_focus=True):
         warnings = self._plan.warnings if in_use else ()
         warning = row.warning if row is not None and row.warning else warnings[0] if warnings else ""
         if warning:
-            return Content.styled(one_line(f"! {warning}", width * rows), "$warning")
+            return Content.styled(one_line(f"! {warning}".replace("`", ""), width * rows), "$warning")
         if row is not None and not row.current and self._other is None:
             cost = self._service.cost_of_level(row, brief=width < WHOLE_COST)
             if cost:
