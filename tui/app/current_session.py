@@ -61,6 +61,7 @@ class CurrentSession:
         self._shown_notices: set[str] = set()
         program.backend.choices = self._key_choices
         storage.listen(self.show_notice, self.title_changed)
+        storage.when_locked(self.show_again)
         self._opened: BackgroundSession | None = None
         self._ended = False
         """The session is closed and still shown, until another one replaces it."""
@@ -215,6 +216,11 @@ class CurrentSession:
         """Show a notice of the storage once. Before a session is open, the first one shows it."""
         if self._opened is not None and sentence not in self._shown_notices:
             self._shown_notices.add(sentence)
+            self.session.announce(Notice(Severity.WARNING, sentence))
+
+    def show_again(self, sentence: str) -> None:
+        """Show a notice that may come more than once, if a session is open."""
+        if self._opened is not None:
             self.session.announce(Notice(Severity.WARNING, sentence))
 
     def title_changed(self, session: str, title: str) -> None:

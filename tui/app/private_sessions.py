@@ -43,6 +43,9 @@ class StorageWithPrivate:
         self._on_title = on_title
         self._stored.listen(on_notice, on_title)
 
+    def when_locked(self, tell: Callable[[str], None]) -> None:
+        self._stored.when_locked(tell)
+
     @property
     def notices(self) -> tuple[str, ...]:
         return self._stored.notices

@@ -55,6 +55,10 @@ class Storage(Protocol):
         """Report messages about the database, and new titles with the session's id; both from any thread."""
         ...
 
+    def when_locked(self, tell: Callable[[str], None]) -> None:
+        """Say a sentence when another program has locked the database and a call waits; from any thread."""
+        ...
+
     @property
     def notices(self) -> tuple[str, ...]:
         """Messages for the user about the database."""
@@ -169,6 +173,9 @@ class InMemorySessions:
 
     def listen(self, on_notice: Callable[[str], None], on_title: Callable[[str, str], None]) -> None:
         """Has no effect: there are no events."""
+
+    def when_locked(self, tell: Callable[[str], None]) -> None:
+        """Has no effect: there is no database."""
 
     def ledger(self) -> Ledger:
         return self._ledger

@@ -14,7 +14,7 @@ from tui.domain.errors import StoreError, UsageError
 from tui.domain.thinking import ModelSpec
 from tui.engine.budget import Ledger
 from tui.engine.ports import Journal
-from tui.store.database import Database, StoreContext
+from tui.store.database import LOCKED, Database, StoreContext
 from tui.store.journal import StoredJournal
 from tui.store.leases import this_process
 from tui.store.open_sessions import LoadedSession, OpenSessions
@@ -93,6 +93,9 @@ class SqliteSessions:
     def listen(self, on_notice: Callable[[str], None], on_title: Callable[[str, str], None]) -> None:
         self._database.tell, self._on_title = on_notice, on_title
         self._journal.on_title = on_title
+
+    def when_locked(self, tell: Callable[[str], None]) -> None:
+        self._database.when_locked = lambda: tell(LOCKED)
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from tui.app.launch_options import LaunchOptions
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Storage, StoredSession, open_storage
-from tui.bootstrap.program import build_program
+from tui.bootstrap.program import build_program, say_on_stderr
 from tui.domain.blocks import Block
 from tui.domain.errors import ConfigError
 from tui.domain.printable import one_line, printable
@@ -57,6 +57,7 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
         if sys.stderr is not None:
             sys.stderr.writelines(f"ponder: {line}\n" for line in _unusable_servers(program))
         current = CurrentSession(program, _with_private(storage) if options.no_save else storage, interactive=False)
+        storage.when_locked(say_on_stderr)
         stored = _stored(storage, args)
         current.start(spec, stored, private=options.no_save)
         if spec == DEMO and not named_model(program) and stored is None and sys.stderr is not None:

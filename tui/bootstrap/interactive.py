@@ -29,6 +29,7 @@ def opened(
     from tui.app.provider_availability import ProviderAvailability
     from tui.app.services import AppServices
     from tui.app.session_storage import open_storage
+    from tui.bootstrap.program import say_on_stderr
     from tui.providers.log_file import open_log
 
     open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=screen)
@@ -38,6 +39,7 @@ def opened(
     program.engine.start()
     program.engine.call(program.toolbox.ready())
     current = CurrentSession(program, storage, interactive=True)
+    storage.when_locked(say_on_stderr)  # there is no screen yet
     try:
         shutdown.leave_if_signalled()
         continues = resume is not None or latest
@@ -46,9 +48,11 @@ def opened(
         _learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored, private=program.options.no_save)
+        storage.when_locked(current.show_again)
         shutdown.leave_if_signalled()
         yield AppServices(current, availability, storage)
     finally:
+        storage.when_locked(say_on_stderr)
         try:
             asyncio.run(_end_sessions(current, storage))
         finally:

@@ -5,6 +5,7 @@ Imports here are cheap: sockets, SQL and the screen load when they are first nee
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from tui.app.user_state import CalibrationFile, UserState
 from tui.catalog.catalog import packaged_catalog, users_catalog
 from tui.catalog.model_spec import split_asked
 from tui.domain.errors import ConfigError
+from tui.domain.printable import printable
 from tui.engine.planner import Planner
 from tui.engine.thread import EngineThread
 from tui.engine.token_meter import TokenMeter
@@ -101,6 +103,14 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
         problems=[*problems, *toolbox.problems],
         theme_names=lambda: _theme_names(paths),
     )
+
+
+def say_on_stderr(sentence: str) -> None:
+    """A sentence for the user where there is no screen, or not yet."""
+    out = sys.__stderr__  # around the screen, this is the terminal, and the other one the log
+    if out is not None:
+        out.write(printable(f"ponder: {sentence}") + ("\r\n" if out.isatty() else "\n"))
+        out.flush()
 
 
 def _with_servers(config: ConfigFile, servers: Mapping[str, object]) -> ConfigFile:

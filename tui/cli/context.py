@@ -23,7 +23,7 @@ from tui.catalog.catalog import effective_quirks
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.prices import cache_savings, current_rates, price_of
 from tui.cli.main import add_set_option
-from tui.cli.user_catalog import print_problem
+from tui.cli.user_catalog import print_messages, print_problem
 from tui.cli.wire.conversation_file import read_conversation
 from tui.cli.wire.encode import RecordedOrigins
 from tui.context.bill import Bill, ModelBill, bill_of
@@ -315,7 +315,7 @@ def _spec_of(origin: Origin) -> ModelSpec:
 def _from_store(name: str, program: Program) -> StoredSession:
     """A stored session, opened read-only; its own settings are in the session layer."""
     from tui.app.sqlite_sessions import stored_from
-    from tui.store.database import Database, StoreContext
+    from tui.store.database import LOCKED, Database, StoreContext
     from tui.store.leases import this_process
     from tui.store.library import StoredLibrary
     from tui.store.open_sessions import LoadedSession, OpenSessions
@@ -323,6 +323,7 @@ def _from_store(name: str, program: Program) -> StoredSession:
     if not may_exist(program.paths.database):
         raise UsageError(f"There is no session `{name}`.", advice="Nothing was stored yet.")
     database = Database(program.paths.database)
+    database.when_locked = lambda: print_messages(f"ponder: {LOCKED}")
     around = StoreContext(holder=this_process(new_id()), now=time.time, new_id=new_id)
 
     async def look() -> LoadedSession:

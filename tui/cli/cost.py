@@ -16,7 +16,7 @@ from tui.domain.errors import PonderError
 from tui.domain.printable import json_escaped, printable
 from tui.settings.paths import find_paths
 from tui.settings.user_files import may_exist
-from tui.store.database import Database
+from tui.store.database import LOCKED, Database
 from tui.store.spending import spent_since
 
 MOST_DAYS = 36_500
@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     now = time.time()
     path = find_paths(os.environ).database
     database = Database(path)
+    database.when_locked = lambda: print_messages(f"ponder: {LOCKED}")
     try:
         since = partial(spent_since, since=first_moment(args.days, now))
         requests = database.submit_read(since).result() if may_exist(path) else []

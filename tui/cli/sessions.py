@@ -24,7 +24,7 @@ from tui.domain.printable import json_escaped, one_line, printable
 from tui.settings.forced_colours import forced_colours
 from tui.settings.paths import find_paths
 from tui.settings.user_files import write_atomically
-from tui.store.database import Database, StoreContext
+from tui.store.database import LOCKED, Database, StoreContext
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
 from tui.store.search import BEGIN, END
@@ -84,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 on success, 1 if the store failed, 2 if the command line is wrong."""
     paths = find_paths(os.environ)
     database = Database(paths.database)
+    database.when_locked = lambda: print_messages(f"ponder: {LOCKED}")
     conceal = _without_keys() if args.action in ("list", "search", "show", "export") else str
     around = StoreContext(holder=this_process(new_id()), now=time.time, new_id=new_id, conceal=conceal)
     library = StoredLibrary(database, around)

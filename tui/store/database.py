@@ -23,17 +23,21 @@ from tui.store.fulltext import index_all
 from tui.store.leases import LeaseHolder
 from tui.store.open_database import (
     BUSY_TIMEOUT_S,
+    SILENT_S,
+    OpenedDatabase,
     ReadConnection,
     check,
     file_system_of,
     is_damage,
     is_damage_of_index,
+    is_locked,
     make_private,
     one_at_a_time,
     open_reader,
     open_writer,
     salvage_path,
     store_error,
+    wait_for_locks,
 )
 from tui.store.shared_index import SharedIndex
 
@@ -43,6 +47,8 @@ MOST_REPAIRS = 5
 """Per process: a disk that fails repeatedly must not be filled with damaged copies."""
 LOG = logging.getLogger(__name__)
 LOG.addHandler(logging.NullHandler())  # Without a log file, nothing may go to the terminal.
+
+LOCKED = "Another program has locked the session database; ponder waits for it."
 
 Result = TypeVar("Result")
 Work = Callable[[sqlite3.Connection], Result]
@@ -71,6 +77,9 @@ class Database:
         self._notices: list[str] = []
         self.tell: Callable[[str], None] = lambda sentence: None
         """Called with each new notice, in the writer thread."""
+        self.when_locked: Callable[[], None] = lambda: None
+        """Called once, in any thread, when a call has waited for the lock of another program and waits on."""
+        self._told_locked = False
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -126,7 +135,9 @@ class Database:
         self._index.check()
         try:
             try:
-                return _transaction(self._writable(), work, "BEGIN IMMEDIATE")
+                result = self._patiently(self._writable(), work, "BEGIN IMMEDIATE")
+                self._told_locked = False
+                return result
             except Exception as fault:
                 if not _can_be_repaired(fault) or self._repairs >= MOST_REPAIRS:
                     raise
@@ -155,13 +166,13 @@ class Database:
         if self._connection is None:
             try:
                 make_private(self.path)
-                with one_at_a_time(self.path):
+                with one_at_a_time(self.path, self._tell_locked):
                     if salvage_path(self.path).exists():  # A repair was interrupted.
                         from tui.store.recovery import finish
 
                         self._notice(f"The session database was damaged. It was saved as `{finish(self.path)}`.")
                     self._file = _identity(self.path)
-                    opened = open_writer(self.path, self._file_system)
+                    opened = self._open_writer()
             except StoreReadOnly as refusal:
                 self._notice(f"{refusal.message} {refusal.advice}")
                 raise
@@ -172,11 +183,40 @@ class Database:
                 raise
             finally:
                 self._tried = True
+            wait_for_locks(opened.connection, SILENT_S)
             self._connection = opened.connection
             self._file = _identity(self.path)
             for notice in opened.notices:
                 self._notice(notice)
         return self._connection
+
+    def _open_writer(self) -> OpenedDatabase:
+        try:
+            return open_writer(self.path, self._file_system, SILENT_S)
+        except sqlite3.OperationalError as fault:
+            if not is_locked(fault):
+                raise
+        self._tell_locked()
+        return open_writer(self.path, self._file_system, BUSY_TIMEOUT_S - SILENT_S)
+
+    def _patiently(self, connection: sqlite3.Connection, work: Work[Result], begin: str) -> Result:
+        """A transaction that waits for the lock of another program, and says so when it takes long."""
+        try:
+            return _transaction(connection, work, begin)
+        except sqlite3.OperationalError as fault:
+            if not is_locked(fault):
+                raise
+        self._tell_locked()
+        wait_for_locks(connection, BUSY_TIMEOUT_S - SILENT_S)
+        try:
+            return _transaction(connection, work, begin)
+        finally:
+            wait_for_locks(connection, SILENT_S)
+
+    def _tell_locked(self) -> None:
+        if not self._told_locked:
+            self._told_locked = True
+            self.when_locked()
 
     def _repair(self, fault: Exception) -> None:
         from tui.store.recovery import recover
@@ -224,7 +264,7 @@ class Database:
             self._connection.execute("PRAGMA busy_timeout = 50")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         with suppress(sqlite3.Error):
-            self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+            wait_for_locks(self._connection, SILENT_S)
 
     def _read(self, work: Work[Result]) -> Result:
         if not self._tried:
@@ -232,7 +272,7 @@ class Database:
         self._index.check()
         try:
             try:
-                return _transaction(self._readable(), work, "BEGIN")
+                return self._patiently(self._readable(), work, "BEGIN")
             except Exception as fault:
                 if not is_damage(fault):
                     raise
@@ -256,6 +296,7 @@ class Database:
     def _readable(self) -> sqlite3.Connection:
         if self._reader is None:
             self._reader = open_reader(self.path)
+            wait_for_locks(self._reader.connection, SILENT_S)
         return self._reader.connection
 
     def _close_reader(self) -> None:

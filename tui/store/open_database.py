@@ -11,6 +11,8 @@ import errno
 import os
 import sqlite3
 import stat
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -101,6 +103,8 @@ def _statements(script: str) -> list[str]:
 
 
 BUSY_TIMEOUT_S = 5.0
+SILENT_S = 1.5
+"""How much of it passes before the user is told that another program has locked the database."""
 CHECKED_UP_TO = 4 << 20
 """Bytes: a database up to this size is checked whenever it is opened, which takes milliseconds."""
 CHECKED_AFTER_A_CRASH = 64 << 20
@@ -110,6 +114,7 @@ HEADER_SIZE = 100
 NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ncpfs", "fuse.sshfs", "lustre", "ceph", "glusterfs"}
 )
+LOOK_EVERY_S = 0.02
 SIDECARS = ("-wal", "-shm", "-journal")
 
 
@@ -149,8 +154,11 @@ def file_system_of(path: Path) -> str:
 
 
 @contextmanager
-def one_at_a_time(path: Path) -> Iterator[None]:
-    """Serialize opening and repairing between processes. Continues without a lock where locking is impossible."""
+def one_at_a_time(path: Path, when_locked: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Serialize opening and repairing between processes. Continues without a lock where locking is impossible.
+
+    ``when_locked`` is called when another process has kept the lock for ``SILENT_S``.
+    """
     try:
         import fcntl
 
@@ -160,13 +168,31 @@ def one_at_a_time(path: Path) -> Iterator[None]:
         return
     try:
         with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            if not _locked_in_time(lambda: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)):
+                when_locked()
+                fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
 
 
-def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of) -> OpenedDatabase:
+def _locked_in_time(try_to_lock: Callable[[], None]) -> bool:
+    end = time.monotonic() + SILENT_S
+    pause = threading.Event()
+    while True:
+        try:
+            try_to_lock()
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return False
+            pause.wait(LOOK_EVERY_S)
+        else:
+            return True
+
+
+def open_writer(
+    path: Path, file_system: Callable[[Path], str] = file_system_of, timeout_s: float = BUSY_TIMEOUT_S
+) -> OpenedDatabase:
     """Open for writing at the newest schema, creating the file if necessary.
 
     Raises StoreReadOnly if it cannot be written, sqlite3.Error (see ``is_damage``) if it cannot be read.
@@ -177,6 +203,7 @@ def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of)
     _check_header(path)
     connection = connect(path)
     try:
+        wait_for_locks(connection, timeout_s)
         notices = _set_up(connection, path, file_system)
         size = _size(path)
         if size <= CHECKED_UP_TO or (unclean and size <= CHECKED_AFTER_A_CRASH):
@@ -199,6 +226,11 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     )
     connection.text_factory = lambda text: text.decode("utf-8", "replace")  # A flipped bit must not hide a session.
     return connection
+
+
+def wait_for_locks(connection: sqlite3.Connection, seconds: float) -> None:
+    """Let statements wait that long for a lock of another connection."""
+    connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
 
 def _file_uri(path: Path) -> str:
@@ -275,7 +307,6 @@ def _empty() -> sqlite3.Connection:
 
 def _set_up(connection: sqlite3.Connection, path: Path, file_system: Callable[[Path], str]) -> list[str]:
     notices = []
-    connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA mmap_size = 0")
     kind = file_system(path)
@@ -354,6 +385,11 @@ DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 def code_of(fault: Exception) -> int:
     """The primary result code; -1 for errors raised by Python."""
     return int(getattr(fault, "sqlite_errorcode", -1)) & 0xFF
+
+
+def is_locked(fault: Exception) -> bool:
+    """Whether another program has locked the database."""
+    return code_of(fault) in BUSY
 
 
 def is_damage(fault: Exception) -> bool:

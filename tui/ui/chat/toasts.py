@@ -58,7 +58,7 @@ class Toasts:
         if chat.transcript.display and chat.transcript.column.following:
             message = self._in_conversation = toast_text(notice.text, notice.advice)
             drop_notifications(self._app, lambda toast: toast.message == message)
-        elif chat.transcript.display:
+        else:
             self.say(notice.text, notice.severity, notice.advice)
 
     def drop(self) -> None:
