@@ -58,6 +58,9 @@ async def test_a_prompt_is_a_command_with_completion_and_help(tmp_path: Path) ->
         assert await _sent(s, "/docs:review a.py speed") == (
             "Prompt `review` of the MCP server `docs`:\n\nReview a.py with regard to speed."
         )
+        assert await _sent(s, "/docs:review focus=speed 'my b.py'") == (
+            "Prompt `review` of the MCP server `docs`:\n\nReview my b.py with regard to speed."
+        )
         await s.enter("/help")
         await s.until_it_says("search keys and commands")
         await type_in(s.pilot, "docs:review")
@@ -135,6 +138,15 @@ async def test_a_file_cannot_take_the_place_of_a_resource(tmp_path: Path) -> Non
 
 
 LINES = re.findall(r"^(/docs:.*|/attach docs:.*)$", (ROOT / "docs" / "mcp.md").read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_page_tells_to_type_what_other_tests_here_type() -> None:
+    """Only the words differ; with ``--long`` the very lines are entered."""
+    assert LINES == [
+        "/docs:review 'my notes.md' speed",
+        "/docs:review focus=speed main.py",
+        "/attach docs:notes://today",
+    ]
 
 
 @pytest.mark.long

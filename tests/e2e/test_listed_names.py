@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests import prefork
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_two_windows import PONDER, READY
@@ -21,7 +21,6 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("asked", "sent"),
@@ -37,9 +36,7 @@ def test_a_listed_name_is_not_split_without_a_screen(home: Path, asked: str, sen
         model.say("Yes.")
         model.finish()
         words = [*PONDER, "-p", "Hello", "-m", asked]
-        done = subprocess.run(
-            words, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S, check=True
-        )
+        done = prefork.run(words, env=environment(home), text=True, timeout=PATIENCE_S, check=True)
         assert done.stdout == "Yes.\n"
         [body] = model.bodies
         assert isinstance(body, dict)

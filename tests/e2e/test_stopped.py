@@ -105,15 +105,15 @@ def test_the_first_signal_ends_a_stream(tmp_path: Path) -> None:
         assert terminal.is_clean
 
 
-@pytest.mark.long
-def test_a_stop_from_outside_gives_the_terminal_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stops", [2, pytest.param(20, marks=pytest.mark.long)])
+def test_a_stop_from_outside_gives_the_terminal_back(tmp_path: Path, stops: int) -> None:
     """``kill -TSTP`` while an answer is being drawn, so that the signal interrupts the code that writes."""
     with talking(tmp_path) as (terminal, model):
         model.say("first words ")
         terminal.wait_for("first words")
         typed = ""
         assert _open_file(terminal, 2) != _open_file(terminal, 0)
-        for number in range(20):
+        for number in range(stops):
             model.say(*(f"word{number} " for _ in range(20)))
             terminal.signal(signal.SIGTSTP)
             terminal.until(lambda: _is_stopped(terminal.process.pid), "a stopped process")
