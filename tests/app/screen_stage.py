@@ -58,7 +58,7 @@ class Screen:
         return screen_text(self.app)
 
     async def enter(self, line: str) -> None:
-        """Paste a line into the composer, type its last character, and press enter.
+        """Paste a line into the composer, type its last character, and press enter. "" enters what is typed already.
 
         What each key of a line does is tested where typing is the point; here it would be half of the time.
         """
@@ -67,9 +67,10 @@ class Screen:
         if is_pasted:
             self.app.post_message(events.Paste(line[:-1]))
         await type_in(self.pilot, line[-1:] if is_pasted else line)
+        entered = line or self.app.chat.composer.text
         await self.pilot.press("enter")
         # Not until it is empty: what a command puts into the draft may be there already.
-        await until(self.pilot, lambda: line not in self.app.chat.composer.text)
+        await until(self.pilot, lambda: entered not in self.app.chat.composer.text or not self.app.chat.composer.text)
 
     async def until_it_says(self, words: str) -> None:
         await until(self.pilot, lambda: words in self.text())
