@@ -58,14 +58,11 @@ class FindBar(Sheet[None]):
         bar.styles.width = area.width
         bar.styles.margin = (0, 0, 0, area.x)
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Follow the conversation's width."""
-        super().on_resize(event)
-        self.call_after_refresh(self._fit)
-
     def on_mount(self) -> None:
-        """Search at once if there is a query."""
+        """Search at once if there is a query; follow the conversation's place and width."""
         self._fit()
+        # A new size of the terminal reaches the chat after this screen, or before it.
+        self.ponder.chat.screen_layout_refresh_signal.subscribe(self, lambda _: self._fit())
         self._begin_here()
         if self._near:
             self.call_after_refresh(self._begin)  # the session was just opened: its rows have no width yet
