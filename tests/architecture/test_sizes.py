@@ -28,9 +28,10 @@ def test_no_file_is_longer_than_500_lines() -> None:
 def test_no_class_has_more_than_30_methods() -> None:
     crowded = {}
     for path in SOURCES:
-        if not path.is_relative_to(ROOT / "tui"):
+        source = path.read_text()
+        if not path.is_relative_to(ROOT / "tui") or source.count("def ") <= MAX_METHODS:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.ClassDef):
                 methods = sum(isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) for item in node.body)
                 if methods > MAX_METHODS:

@@ -26,5 +26,6 @@ def test_they_are_found() -> None:
 
 def test_every_worker_is_given_a_function() -> None:
     paths = [path for path in sorted((ROOT / "tui").rglob("*.py")) if path.name != "workers.py"]
-    found = {path.name: workers_without_a_thread(path.read_text(encoding="utf-8")) for path in paths}
+    sources = {path.name: path.read_text(encoding="utf-8") for path in paths}
+    found = {name: workers_without_a_thread(source) for name, source in sources.items() if "run_worker" in source}
     assert {name: lines for name, lines in found.items() if lines} == {}
