@@ -120,6 +120,14 @@ def show_sidebar(screen: ChatScreen, width: int) -> None:
     screen.set_class(screen.sidebar.display, "-with-sidebar")  # toasts are placed beside it
 
 
+def align_bars(sidebar: Sidebar, width: int, title: TitleBar, keys: KeyLine) -> None:
+    """Let title and keys begin where the conversation does; its column is in the middle of a wide window."""
+    beside = sidebar.columns if sidebar.display else 0
+    margin = max(0, width - beside - MEASURE) // 2
+    title.show_margins(margin, 0 if beside else margin)
+    keys.show_margin(margin)
+
+
 def key_for_now(composer: Composer, ui_services: UiServices) -> str:
     """The key that skips the wait before a retry: beside a draft, a letter is text.
 
@@ -181,7 +189,7 @@ class ChatScreen(SteadyScreen[None]):
 
     def compose(self) -> ComposeResult:
         show_sidebar(self, self.app.size.width)  # so that the first layout is already the right one
-        self._align_bars(self.app.size.width)
+        align_bars(self.sidebar, self.app.size.width, self._title_bar, self._keys)
         yield self._title_bar
         with Horizontal(id="body"):
             with Vertical(id="left"):
@@ -197,6 +205,7 @@ class ChatScreen(SteadyScreen[None]):
     def on_mount(self) -> None:
         """Attach to the open session."""
         self.set_vim()
+        self.composer.when_asked = (self._keys.show_asked, self._ui_services.shell.show_asked)
         self.composer.focus()
         self._clock = self.set_interval(0.25, self._tick)
         self.open()
@@ -380,12 +389,6 @@ class ChatScreen(SteadyScreen[None]):
         """The session as drawn, without the text of the answer that is arriving."""
         return self._state.now if self._state is not None else None
 
-    def show_asked(self, *, asked: bool) -> None:
-        """Say who has the keys while a question is above the composer."""
-        self.composer.show_asked(asked=asked)
-        self._keys.show_asked(asked=asked)
-        self._ui_services.shell.show_asked(asked=asked)
-
     def put_cursor_on(self, turn_id: str) -> None:
         """Put the cursor of the conversation on the turn's prompt."""
         view = self.view()
@@ -435,17 +438,10 @@ class ChatScreen(SteadyScreen[None]):
     def place_sidebar(self, width: int) -> None:
         """Show the sidebar if enabled and it fits, and what it leaves to other places."""
         show_sidebar(self, width)
-        self._align_bars(width)
+        align_bars(self.sidebar, width, self._title_bar, self._keys)
         if self.sidebar.display and self._has_opened:
             self.sidebar.create_panels()
         self.status.change(time.monotonic(), full=not self.sidebar.display)
-
-    def _align_bars(self, width: int) -> None:
-        """Let title and keys begin where the conversation does; its column is in the middle of a wide window."""
-        beside = self.sidebar.columns if self.sidebar.display else 0
-        margin = max(0, width - beside - MEASURE) // 2
-        self._title_bar.show_margins(margin, 0 if beside else margin)
-        self._keys.show_margin(margin)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Show the keys of the focused widget in the footer."""

@@ -470,7 +470,7 @@ class KeyLine(Static):
             self._busy, self._thinks, self._asks = now
             self._draw()
 
-    def show_asked(self, *, asked: bool) -> None:
+    def show_asked(self, asked: bool) -> None:  # noqa: FBT001 - a callback
         """Show no keys while a question is on the screen, also one about a command of the user."""
         if asked is not self._is_asked:
             self._is_asked = asked

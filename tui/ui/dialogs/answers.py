@@ -87,10 +87,13 @@ class Answers(Widget, can_focus=True):
         self.is_armed = False
         self.refresh(layout=True)
 
-    def reword(self, rows: Sequence[Answer]) -> None:
-        """Show the same answers in other words; the chosen one stays chosen."""
+    def reword(self, rows: Sequence[Answer]) -> bool:
+        """Show the same answers in other words, with the same one chosen; False if the words are the same."""
+        if list(rows) == list(self.rows):
+            return False
         self.rows = rows
         self.refresh(layout=True)
+        return True
 
     def set_low(self, *, low: bool) -> None:
         """Use two columns if the answers take fewer rows in them."""

@@ -127,7 +127,7 @@ class Approval(Sheet[None]):
         return (self._call, self._list, self._reason, self._small)
 
     def on_mount(self) -> None:
-        self.ponder.chat.show_asked(asked=True)
+        self.ponder.chat.composer.show_asked(asked=True)
         self._look()
         self.set_interval(LOOK_S, self._look)
 
@@ -152,7 +152,9 @@ class Approval(Sheet[None]):
             # An earlier call's question comes first while the current one cannot be answered yet.
             self._ask(left[0])
         if self._asked is not None:
-            self._reword_answers(self._asked, left)
+            # More questions may have come since the answers were shown.
+            if self._list.reword(answers_to(self._asked, self._asker.folder, left)):
+                self._fit()
             number = len(self._answered) + 1
             self.head.update(_head(self._asked, number, number - 1 + len(left), with_summary=self._call.is_titled))
         self._call.update_end_seen()
@@ -165,13 +167,6 @@ class Approval(Sheet[None]):
         ):  # the draft has more rows, or the window was resized
             self._fit()
         self._make_room()
-
-    def _reword_answers(self, asked: ApprovalAsked, left: Sequence[ApprovalAsked]) -> None:
-        """Say how many of the questions an answer settles: more may have come since it was shown."""
-        rows = answers_to(asked, self._asker.folder, left)
-        if rows != list(self._list.rows):
-            self._list.reword(rows)
-            self._fit()
 
     def _show_answer_keys(self) -> None:
         """Name the keys that answer now: beside a draft, a number alone is text, and enter takes a chosen row."""
@@ -252,7 +247,7 @@ class Approval(Sheet[None]):
 
     def on_unmount(self) -> None:
         self.ponder.chat.conversation_area.leave_below(0)
-        self.ponder.chat.show_asked(asked=False)
+        self.ponder.chat.composer.show_asked(asked=False)
 
     def _is_quiet(self) -> bool:
         return self._now() - self._since < QUIET_S

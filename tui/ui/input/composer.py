@@ -272,6 +272,8 @@ class Composer(RepeatedKeys):
         self._pressed_at = 0.0
         self._rests = False
         self.vim: VimKeys | None = None
+        self.when_asked: Sequence[Callable[[bool], None]] = ()
+        """Called when a question above takes or gives back the keys."""
         """With ``ui.vim``, the keys of vim."""
         self.is_begun_anew = False
         """The last change replaced the whole draft, as when it was selected."""
@@ -303,6 +305,8 @@ class Composer(RepeatedKeys):
         """Say that a question above has the keys, or that they are the composer's again."""
         self.placeholder = HINT_ASKED if asked else HINT
         self.set_class(asked, "-asked")
+        for tell in self.when_asked:
+            tell(asked)
 
     def put(self, text: str, at: tuple[int, int] | None = None) -> None:
         """Replace the draft; the cursor moves to its end, or to this line and column."""

@@ -36,7 +36,7 @@ class RunningLine(Static):
         self._clock: Timer | None = None
         self._is_asked = False
 
-    def show_asked(self, *, asked: bool) -> None:
+    def show_asked(self, asked: bool) -> None:  # noqa: FBT001 - a callback
         """Say that the command waits for an answer of the user, which it may do before it runs."""
         self._is_asked = asked
         self.draw()
@@ -88,10 +88,10 @@ class ShellCommands:
         """Made for the first command."""
         self._running: asyncio.Task[str | PonderError] | None = None
 
-    def show_asked(self, *, asked: bool) -> None:
+    def show_asked(self, asked: bool) -> None:  # noqa: FBT001 - a callback
         """Say whether a question is on the screen."""
         if self._line is not None:
-            self._line.show_asked(asked=asked)
+            self._line.show_asked(asked)
 
     def stop(self) -> bool:
         """Stop the running command; False if there is none."""
