@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import gc
 import inspect
+import signal
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -42,6 +45,39 @@ def test_a_call_that_is_taken_back_before_it_begins_leaves_nothing_behind(engine
     blocking.result(PATIENCE_S)
     engine.call(nothing()).result(PATIENCE_S)
     assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
+
+
+async def the_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
+
+
+def test_a_signal_may_call_while_another_call_is_handed_over(
+    engine: EngineThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = engine.call(the_loop()).result(PATIENCE_S)
+    hand_over = loop.call_soon_threadsafe
+    is_first = iter([True])
+    called_by_signal: list[concurrent.futures.Future[None]] = []
+
+    def handle(*_: object) -> None:
+        called_by_signal.append(engine.call(nothing()))
+
+    def interrupted(*arguments: Any) -> asyncio.Handle:
+        if next(is_first, False):
+            signal.raise_signal(signal.SIGINT)
+        return hand_over(*arguments)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        # Called in this thread only: the engine's own loop uses ``call_soon``.
+        monkeypatch.setattr(loop, "call_soon_threadsafe", interrupted)
+        called = engine.call(nothing())
+        monkeypatch.undo()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    for call in (called, *called_by_signal):
+        call.result(PATIENCE_S)
+    assert len(called_by_signal) == 1
 
 
 def test_a_call_that_is_taken_back_while_it_waits_is_cancelled(engine: EngineThread) -> None:

@@ -24,8 +24,11 @@ class EngineThread:
         self._stopping: asyncio.Event | None = None
         self._work: set[asyncio.Task[object]] = set()
         self._accepts = False
-        self._accepting = threading.Lock()
-        """Held while a call is handed over, so that none comes between the last one and the end of the loop."""
+        self._accepting = threading.RLock()
+        """Held while a call is handed over, so that none comes between the last one and the end of the loop.
+
+        Reentrant, because the handler of a signal may call while its thread is handing over another call.
+        """
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
