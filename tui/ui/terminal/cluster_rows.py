@@ -65,10 +65,15 @@ def _in_place(strips: Iterable[Strip], x: int) -> list[Strip]:
     found: list[Strip] = []
     for strip in strips:
         segments: list[Segment] = []
+        at = x
         for segment in strip:
             text = segment.text
-            segments.append(segment._replace(text=_anchored(text, x)) if is_unsure(text) else segment)
-            x += width_of(text)
+            segments.append(segment._replace(text=_anchored(text, at)) if is_unsure(text) else segment)
+            at += width_of(text)
+        x += strip.cell_length
+        if segments and at != x:
+            # Another widget covers half a cluster, and the other half has another width than Textual thinks.
+            segments.append(segments[-1]._replace(text=f"\x1b[{at + 1}G{' ' * (x - at)}\x1b[{x + 1}G"))
         found.append(Strip(segments, strip.cell_length))
     return found
 
