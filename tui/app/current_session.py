@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from tui.app.background_sessions import BackgroundSession, BackgroundSessions
@@ -61,7 +62,7 @@ class CurrentSession:
         self._shown_notices: set[str] = set()
         program.backend.choices = self._key_choices
         storage.listen(self.show_notice, self.title_changed)
-        storage.when_locked(self.show_again)
+        storage.when_locked(partial(self.show_notice, again=True))
         self._opened: BackgroundSession | None = None
         self._ended = False
         """The session is closed and still shown, until another one replaces it."""
@@ -212,15 +213,10 @@ class CurrentSession:
             raise UsageError("That session is no longer open.")
         return opened.session
 
-    def show_notice(self, sentence: str) -> None:
-        """Show a notice of the storage once. Before a session is open, the first one shows it."""
-        if self._opened is not None and sentence not in self._shown_notices:
+    def show_notice(self, sentence: str, *, again: bool = False) -> None:
+        """Show a notice of the storage, once or each time. Before a session is open, the first one shows it."""
+        if self._opened is not None and (again or sentence not in self._shown_notices):
             self._shown_notices.add(sentence)
-            self.session.announce(Notice(Severity.WARNING, sentence))
-
-    def show_again(self, sentence: str) -> None:
-        """Show a notice that may come more than once, if a session is open."""
-        if self._opened is not None:
             self.session.announce(Notice(Severity.WARNING, sentence))
 
     def title_changed(self, session: str, title: str) -> None:

@@ -429,7 +429,4 @@ def open_storage(program: Program, *, soon: bool = False) -> Storage:
         return InMemorySessions()
     from tui.app.sqlite_sessions import SqliteSessions
 
-    store = SqliteSessions(program.paths.database, time.time, program.keys.redactor.clean_content)
-    if soon:
-        store.open_soon()
-    return store
+    return SqliteSessions(program.paths.database, time.time, program.keys.redactor.clean_content, soon=soon)

@@ -28,15 +28,22 @@ if TYPE_CHECKING:
 
 
 class SqliteSessions:
-    """Implements ``Storage`` on the database, which the first call that needs it opens."""
+    """Implements ``Storage`` on the database, which the first call that needs it opens.
 
-    def __init__(self, path: Path, now: Callable[[], float], conceal: Callable[[str], str]) -> None:
+    ``soon`` opens it at once, in another thread; errors show with the first write.
+    """
+
+    def __init__(
+        self, path: Path, now: Callable[[], float], conceal: Callable[[str], str], *, soon: bool = False
+    ) -> None:
         holder = this_process(new_id())
         self._database = Database(path)
         self._context = StoreContext(holder=holder, now=now, new_id=new_id, conceal=conceal)
         self._open_sessions = OpenSessions(self._database, self._context)
         self._journal = StoredJournal(self._database, holder, now)
         self._on_title: Callable[[str, str], None] = lambda session, title: None
+        if soon:
+            self._database.submit(lambda _: None)
 
     @cached_property
     def _library(self) -> StoredLibrary:
@@ -85,10 +92,6 @@ class SqliteSessions:
 
     async def import_file(self, path: Path) -> str:
         return await self._library.import_file(path)
-
-    def open_soon(self) -> None:
-        """Open the file in another thread; errors show with the first write."""
-        self._database.submit(lambda _: None)
 
     def listen(self, on_notice: Callable[[str], None], on_title: Callable[[str, str], None]) -> None:
         self._database.tell, self._on_title = on_notice, on_title

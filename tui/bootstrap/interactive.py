@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.domain.errors import PonderError, StoreError
@@ -48,7 +49,7 @@ def opened(
         _learn_local(program, stored.spec if stored is not None and stored.spec is not None else spec)
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored, private=program.options.no_save)
-        storage.when_locked(current.show_again)
+        storage.when_locked(partial(current.show_notice, again=True))
         shutdown.leave_if_signalled()
         yield AppServices(current, availability, storage)
     finally:
