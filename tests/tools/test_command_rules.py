@@ -328,3 +328,72 @@ def test_a_program_in_arguments_or_input_asks_where_a_rule_denies(command: str) 
 )
 def test_common_commands_stay_allowed_beside_a_denial(command: str) -> None:
     assert _book(allow=["shell rw"], deny=["shell(rm)"]).decide(_shell(command)).effect is ALLOW
+
+
+IN_VALUES = [
+    "tar cf /dev/null --checkpoint=1 --checkpoint-action=exec='rm victim' victim",
+    "tar -Irm -cf x victim",
+    "tar -cIrm -f x victim",
+    "make CC='rm victim'",
+    "make CC=/bin/rm",
+    "gcc -wrapper rm,victim x.c",
+    "gcc -wrapper /bin/rm,victim x.c",
+    "view -c '!rm victim'",
+    "view -c 'call x()'",
+    "nvim --headless +'!rm victim' +q",
+    "hg --config alias.x='!rm victim' x",
+    "hg --config=alias.x='!rm victim' x",
+    "cargo --config=alias.x='rm victim' x",
+    "svn --config-option=config:tunnels:x='rm victim' x",
+    "apt-get -o Dpkg::Pre-Invoke::='rm victim' update",
+    "socat - EXEC:'rm victim'",
+    "strace -o '!rm victim' ls",
+    "sqlite3 x '.shell \"rm\" victim' --x='(rm)'",
+    # What a second shell would make of it.
+    "make CC='r\"\"m victim'",
+    "make CC='r$@m victim'",
+    "make CC='`x` victim'",
+    "make CC='/bin/r?'",
+    "tar cf x --checkpoint-action=exec='/bin/r? victim' victim",
+    "tar cf x --checkpoint-action=exec='r${X}m victim' victim",
+    "socat - SYSTEM:'r$@m victim'",
+    "strace -o '!r$@m victim' ls",
+    "strace -o '|{r,x}m victim' ls",
+]
+
+
+@pytest.mark.parametrize("command", IN_VALUES)
+def test_a_denied_program_that_is_named_inside_a_value_never_runs_without_a_question(command: str) -> None:
+    for effect in ("deny", "ask"):
+        ruling = _book(**{"allow": ["shell"], effect: ["shell(rm)"]}).decide(_shell(command))
+        assert ruling.effect is not ALLOW
+    assert _book(allow=["shell"]).decide(_shell(command)).effect is ALLOW
+
+
+@pytest.mark.parametrize(
+    ("denied", "command", "effect"),
+    [
+        ("git push", "make CC='git -C x push'", ASK),
+        ("git push", "gcc -wrapper git,push x.c", ASK),
+        ("git push", "make X='push git'", ALLOW),
+        ("rm -rf", "make CC='rm -rf x'", ASK),
+        ("rm*", "make CC=rmdir", ASK),
+        ("g++", "make CC=g++", ASK),
+        ("g++", "make CC=gcc", ALLOW),
+        ("rm", "make CC=gcc CFLAGS='-O2 -Wall'", ALLOW),
+        ("rm", "docker ps --rm-x --format='a: b'", ALLOW),
+        ("rm", "tar --exclude='src/*.o' -cf x.tar src", ALLOW),
+        ("rm", "git log --format='%h [%an] %s' --grep='end$'", ALLOW),
+        ("rm", "git commit -m 'Fix: arms, warm and $5'", ALLOW),
+        ("rm", "git commit -m 'Fix (rm): x'", DENY),
+        ("rm", "gh pr view 3", ALLOW),
+        ("rm", "curl -o form.html 'https://example.org/rms?a=b'", ALLOW),
+    ],
+)
+def test_what_is_named_inside_a_value(denied: str, command: str, effect: RuleEffect) -> None:
+    assert _book(allow=["shell"], deny=[f"shell({denied})"]).decide(_shell(command)).effect is effect
+
+
+def test_a_part_of_what_is_denied_stays_allowed_beside_values() -> None:
+    book = _book(allow=["shell(rm build) rw"], deny=["shell(rm)"])
+    assert book.decide(_shell("rm build 'my file' --interactive=never")).effect is ALLOW

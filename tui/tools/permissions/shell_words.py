@@ -47,9 +47,12 @@ _INTERPRETER = re.compile(
 _BEFORE_COMMANDS = frozenset({"builtin", "command", "do", "else", "elif", "if", "then", "time", "until", "while", "!"})
 """Words of the shell after which a command begins."""
 _READS_COMMANDS = re.compile(
-    r"alias|at|batch|crontab|doas|ed|eval|ex|expect|g?awk|mawk|nawk|parallel|script|sed|ssh|su|trap|vim?|xargs"
+    r"alias|at|batch|crontab|doas|ed|eval|ex|expect|g?awk|mawk|nawk|parallel|script|sed|ssh|su|trap"
+    r"|[gnr]?vim?(?:diff)?|xargs"
 )
 """Programs that execute their arguments or input in a language of their own."""
+_VIEWERS = frozenset({"gview", "rview", "view"})
+"""Vim by other names. Elsewhere than in front these are common words: ``gh pr view``."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _TAKES_ASSIGNMENTS = frozenset({"env", "export", "declare", "typeset", "readonly", "sudo", "doas", "command"})
 _TAKES_MAKEFILES = frozenset({"make", "gmake"})
@@ -79,6 +82,13 @@ _GLUED_VALUE = re.compile(r"""(?<!\S)(-[A-Za-z]+)(?=['"])""")
 _QUOTED_OPTION = re.compile(r"""(?<!\S)(['"])-[A-Za-z][^'"]*\s""")
 """``'-Ogit push'``: the value is not separable from the option's letters."""
 
+_WITHOUT_QUOTES = str.maketrans("", "", "\"'\\")
+_MAX_LETTERS_BEFORE_VALUE = 8
+_VALUE = re.compile(r"(?:[^\s=]+=|[\w-]+:(?=\S)|[-+]?[!|+:]|-[A-Za-z])(.+)", re.DOTALL)
+"""``--action=exec=…``, ``CC=…``, ``SYSTEM:…``, ``!…``, ``-I…``: words with a value that may be a program."""
+_HIDES_WORDS_IN_VALUE = re.compile(r"""`|\$[\w@*#?!{('"-]|\{[^{}]*,""")
+_FILE_WITH_WILDCARD = re.compile(r"/[^\s*?\[]*[*?\[]")
+
 
 def plain_words(command: str) -> tuple[str, ...] | None:
     """The words of a command that is one program with its arguments; None for anything more."""
@@ -107,8 +117,11 @@ def mentions(command: str, pattern: str) -> bool:
 
 
 def may_mention(command: str, pattern: str) -> bool:
-    """Whether the command may match ``pattern`` with unknown options in between (``git push --force``)."""
-    return _search(command, pattern, sure=False)
+    """Whether the command may match ``pattern``: with unknown options in between (``git push --force``), or in a value.
+
+    A value may be a program: ``tar --checkpoint-action=exec='rm x'``, ``make CC='rm x'``, ``gcc -wrapper rm,x``.
+    """
+    return _search(command, pattern, sure=False) or _is_in_a_value(command, pattern)
 
 
 def is_readable(command: str) -> bool:
@@ -117,6 +130,7 @@ def is_readable(command: str) -> bool:
         _quoting_is_plain(command)
         and not _QUOTED_OPTION.search(command)
         and not any(map(_hides_a_program, _runs(command)))
+        and not any(_hides_words_in_value(word) for run in _quoted_words(command) for word in run)
     )
 
 
@@ -161,6 +175,30 @@ def _search(command: str, pattern: str, *, sure: bool) -> bool:
         if _has_options(after, options) or (not sure and any(word[0] == "-" for word in after)):
             return True
     return False
+
+
+def _is_in_a_value(command: str, pattern: str) -> bool:
+    """Whether the words of ``pattern`` occur inside one word of the command, between anything no name contains."""
+    wanted, _ = _plain_and_options(pattern)
+    if not wanted:
+        return False
+    # `g++` is a name, too; a wildcard of the rule is not.
+    also = re.escape("".join({one for name in wanted for one in name if not re.match(r"[\w./*?\[\]!-]", one)}))
+    between = re.compile(rf"[^\w./{also}-]+")
+    words = {word for run in _quoted_words(command) for word in run if word[0] == "-" or between.search(word)}
+    return any(_first_match(parts, wanted) is not None for word in words for parts in _parts(word, between))
+
+
+def _parts(word: str, between: re.Pattern[str]) -> list[list[str]]:
+    """The parts of a word, with the quotes in it as ends of parts and as what a second shell removes."""
+    readings = {word, word.translate(_WITHOUT_QUOTES)}
+    found = [parts for one in readings if (parts := [part for part in between.split(one) if part])]
+    for parts in tuple(found):
+        if re.match(r"-[A-Za-z]", parts[0]):
+            # `tar -cIrm`: a value follows the letters without a blank.
+            starts = range(2, min(len(parts[0]), 2 + _MAX_LETTERS_BEFORE_VALUE))
+            found += [[parts[0][start:], *parts[1:]] for start in starts]
+    return found
 
 
 def _plain_and_options(pattern: str) -> tuple[list[str], list[str]]:
@@ -220,6 +258,10 @@ def _runs(command: str) -> list[list[str]]:
 
 
 def _quoted_runs(command: str) -> list[list[str]]:
+    return [[part for word in run for part in _option_and_value(word)] for run in _quoted_words(command)]
+
+
+def _quoted_words(command: str) -> list[list[str]]:
     words = shlex.shlex(command.replace("\\\n", ""), posix=True, punctuation_chars="\n;|&$()<>`{}")
     words.whitespace, words.whitespace_split, words.commenters = " \t", True, ""
     runs: list[list[str]] = [[]]
@@ -228,7 +270,7 @@ def _quoted_runs(command: str) -> list[list[str]]:
             if word and _OPERATORS.fullmatch(word):
                 runs.append([])
             elif word:
-                runs[-1] += _option_and_value(word)
+                runs[-1].append(word)
     except ValueError:
         return []  # An open quote: no shell runs that.
     return [run for run in runs if run]
@@ -267,7 +309,7 @@ def _quoting_is_plain(command: str) -> bool:
 
 
 def _hides_a_program(words: list[str]) -> bool:
-    if any(_READS_COMMANDS.fullmatch(_program_name(word)) for word in words):
+    if any(_READS_COMMANDS.fullmatch(_program_name(word)) for word in words) or _program_name(words[0]) in _VIEWERS:
         return True
     if _git_may_run_others(words) or _sets_variables(words):
         return True
@@ -281,6 +323,19 @@ def _hides_a_program(words: list[str]) -> bool:
         if name == "env" and following.startswith(("-S", "--split")):
             return True
     return False
+
+
+def _hides_words_in_value(word: str) -> bool:
+    """Whether a shell that gets the value in this word would make words of it that are not in the text."""
+    found = _VALUE.fullmatch(word)
+    if found is None:
+        return False
+    value = found[1]
+    if _HIDES_WORDS_IN_VALUE.search(value):
+        return True
+    # `--include='src/*.py'` is no command, `exec='/bin/r? x'` is one, and make passes on what it is given.
+    is_a_command = _ASSIGNMENT.match(word) is not None or re.search(r"\s", value) is not None
+    return is_a_command and _FILE_WITH_WILDCARD.search(value) is not None
 
 
 def _reads_program_from_input(words: list[str]) -> bool:
