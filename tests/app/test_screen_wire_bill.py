@@ -242,7 +242,7 @@ class Play:
         assert Cost(dollars=row.cost, unknown=row.unpriced).amount == expected.cost.amount, where
 
     def usage(self, bill: DemoUsage | None, dollars: float | None, *, whole: bool, requests: int) -> str:
-        """The line under the answer, as a pattern: only the seconds are not known here."""
+        """The line under the answer, as a pattern: the seconds are not known, nor whether the first token took long."""
         parts: list[str] = [f"{requests} requests"] if requests > 1 else []
         if bill is not None:
             counted = self.expected.facts.provider != "ollama"
@@ -250,7 +250,7 @@ class Play:
             if whole:
                 parts.append(f"out {tokens(bill.answer if counted else bill.answer + bill.thinking)}")
                 parts.append(f"thinking {tokens(bill.thinking)}" if counted else "thinking unknown (in out)")
-        pattern = " · ".join([*map(re.escape, parts), r"[\d.]+ s"])
+        pattern = " · ".join([*map(re.escape, parts), r"[\d.]+ s( · first token [\d.]+ s)?"])
         if dollars is not None:
             pattern += re.escape(f" · {Cost(dollars=dollars, unknown=not whole or requests > 1).amount}")
         return f"{pattern}$"

@@ -24,6 +24,8 @@ OF_LIBRARIES = {
         "textual.screen:Screen": "_compositor _on_layout _on_screen_resume _on_update _screen_resized _select_state",
         "textual.widget:Widget": "_layout_required _refresh_scrollbars _repaint_required _scroll_update "
         "_vertical_scrollbar",
+        "textual.widgets": "_toast",
+        "textual.widgets._toast:ToastRack": "_toast_id",
         "textual.widgets:OptionList": "_lines",
         "textual.worker:Worker": "_error _run _task",
     },

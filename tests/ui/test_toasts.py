@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from textual.widgets._toast import Toast
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.events import CompressionFinished, Notice, Severity
+from tui.ui.app import PonderApp
+
+
+def is_shown(app: PonderApp, text: str) -> bool:
+    return text in screen_text(app)
 
 
 @pytest.mark.one_in(3)
@@ -94,3 +101,15 @@ async def test_a_toast_of_a_sheet_does_not_cover_it() -> None:
         await until(pilot, lambda: "Done." in screen_text(app).splitlines()[-1])
         assert screen_text(app).count("Done.") == 1
         assert not app.screen.query(Toast).last().region.overlaps(app.screen.query_one(".sheet").region)
+
+
+async def test_a_warning_stands_right_above_the_message_that_replaced_others() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, _, pilot):
+        line = app.chat.query_one("#input-area").region.y
+        app.say("A warning that stays.", Severity.WARNING)
+        for said in ("First.", "Second.", "Third."):
+            app.say(said)
+            await until(pilot, partial(is_shown, app, said))
+        await until(pilot, lambda: [toast.region.y for toast in app.screen.query(Toast)] == [line - 1, line])
+        assert is_shown(app, "A warning that stays.")
+        assert is_shown(app, "Third.")

@@ -23,6 +23,7 @@ from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets._toast import ToastRack
 from textual.worker import Worker
 
 from tui.ui.terminal.steady_scrollbar import SteadyScrollBar
@@ -93,7 +94,7 @@ def drop_notifications(app: App[R], outdated: Callable[[Notification], bool]) ->
     for notification in list(app._notifications):
         if outdated(notification):
             app._unnotify(notification, refresh=False)
-    app._refresh_notifications()
+    _show_notifications(app)
 
 
 def keep_latest_notification(app: App[R]) -> None:
@@ -102,8 +103,17 @@ def keep_latest_notification(app: App[R]) -> None:
     outdated = [one for one in shown[:-1] if one.severity == "information" or one.message == shown[-1].message]
     for notification in outdated:
         app._unnotify(notification, refresh=False)
-    if outdated:
-        app._refresh_notifications()
+    _show_notifications(app)
+
+
+def _show_notifications(app: App[R]) -> None:
+    # Textual removes only the toast from its holder, which keeps a row: other toasts would stand above it.
+    current = {ToastRack._toast_id(notification) for notification in app._notifications}
+    for rack in app.screen.query(ToastRack):
+        for holder in rack.children:
+            if holder.id not in current:
+                holder.remove()
+    app._refresh_notifications()
 
 
 def running_pump() -> MessagePump | None:
