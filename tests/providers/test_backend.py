@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,6 +58,62 @@ async def test_plain_http_is_not_spoken_to_strangers(client: Client, host: str) 
     outcome = await client.ask(f"http://user:{CANARY}@{host}/v1")
     assert outcome.error is not None
     assert outcome.error.kind is ErrorKind.INVALID_REQUEST
+    assert "without encryption" in outcome.error.message
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["134744072", "0x08080808", "010002004010", "8.8.2056", "0x8.8.8.8", "[::ffff:8.8.8.8]", "１３４７４４０７２"],
+)
+def test_a_public_number_is_a_stranger_in_any_spelling(host: str) -> None:
+    with pytest.raises(ProviderError, match="without encryption"):
+        checked_url(f"http://{host}/v1")
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "017700000001"])
+def test_this_machine_is_known_in_any_spelling(host: str) -> None:
+    address = checked_url(f"http://{host}/v1")
+    assert (address.loopback, address.must_resolve_nearby) == (True, False)
+
+
+def resolve_as(monkeypatch: pytest.MonkeyPatch, names: Mapping[str, list[str]]) -> None:
+    loop = asyncio.get_running_loop()
+    system = loop.getaddrinfo
+
+    async def resolve(host: str | bytes, port: int, **options: int) -> list[object]:
+        name = host if isinstance(host, str) else host.decode()
+        return [row for number in names.get(name, [name]) for row in await system(number, port, **options)]
+
+    monkeypatch.setattr(loop, "getaddrinfo", resolve)
+
+
+@pytest.mark.parametrize("numbers", [["8.8.8.8"], ["192.168.1.5", "8.8.8.8"], ["2001:4860:4860::8888"]])
+async def test_a_name_without_a_dot_is_a_stranger_where_it_resolves_to_one(
+    client: Client, monkeypatch: pytest.MonkeyPatch, numbers: list[str]
+) -> None:
+    resolve_as(monkeypatch, {"ai": numbers})
+    outcome = await client.ask("http://ai/v1")
+    assert outcome.error is not None
+    assert outcome.error.kind is ErrorKind.INVALID_REQUEST
+    assert outcome.error.message.startswith("`ai` would get key and prompt without encryption")
+
+
+async def test_a_name_without_a_dot_is_asked_where_it_resolves_to_the_own_network(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FaultServer([FULL]) as server:
+        resolve_as(monkeypatch, {"ollama": ["127.0.0.1"]})
+        outcome = await client.ask(server.url.replace("127.0.0.1", "ollama"))
+    assert (outcome.error, outcome.text) == (None, "fine")
+
+
+async def test_a_name_that_only_the_proxy_knows_is_a_stranger(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with FaultServer([FULL]) as proxy:
+        resolve_as(monkeypatch, {"ai": []})
+        backend = client.backend(environ={"http_proxy": proxy.url})
+        outcome = await client.ask("http://ai/v1", backend=backend)
+        assert proxy.seen == []
+    assert outcome.error is not None
     assert "without encryption" in outcome.error.message
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection, Mapping
+import socket
+from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from tui.domain.errors import ErrorKind, ProviderError
@@ -24,6 +25,8 @@ class Address:
     loopback: bool
     private: bool
     """Loopback or a private network: longer deadlines apply, and plain HTTP is allowed."""
+    must_resolve_nearby: bool = False
+    """Plain HTTP to a name without a dot: allowed only if all its addresses are private, see ``require_nearby``."""
 
     @property
     def name(self) -> str:
@@ -60,17 +63,40 @@ def checked_url(url: str, *, plain_http: Collection[str] = (), allow_http: bool 
         raise _invalid(url, "it does not look like https://host/path")
     if port is not None and not 0 < port < 65536:
         raise _invalid(url, "the port number is out of range")
-    loopback, private = _neighbourhood(host)
+    name = host if host.isascii() else host.encode("idna").decode("ascii").lower()
+    numeric = _numeric(name)
+    loopback, private = _neighbourhood(name) if numeric is None else _neighbourhood_of(numeric)
     secure = parts.scheme == "https"
-    if not (secure or private or allow_http or host in plain_http):
-        raise ProviderError(
-            ErrorKind.INVALID_REQUEST,
-            f"`{host}` would get key and prompt without encryption: its base URL begins with http://.",
-            advice="Use https://. Plain http is for this machine and private networks; "
-            "`/set network.allowHttp true` allows it everywhere.",
-        )
+    allowed = secure or allow_http or host in plain_http
+    if not (allowed or private):
+        raise _unencrypted(host)
     return Address(
-        url=url, host=host, port=port or (443 if secure else 80), secure=secure, loopback=loopback, private=private
+        url=url,
+        host=host,
+        port=port or (443 if secure else 80),
+        secure=secure,
+        loopback=loopback,
+        private=private,
+        must_resolve_nearby=not allowed and numeric is None and not loopback and "." not in name,
+    )
+
+
+def require_nearby(address: Address, numbers: Iterable[str]) -> None:
+    """Raise ProviderError if a name would get key and prompt without encryption at one of these addresses, or at none.
+
+    Such a name may belong to a private network, or be a top-level domain.
+    """
+    found = [_numeric(number) for number in numbers]
+    if not found or not all(one is not None and _neighbourhood_of(one)[1] for one in found):
+        raise _unencrypted(address.host)
+
+
+def _unencrypted(host: str) -> ProviderError:
+    return ProviderError(
+        ErrorKind.INVALID_REQUEST,
+        f"`{host}` would get key and prompt without encryption: its base URL begins with http://.",
+        advice="Use https://. Plain http is for this machine and private networks; "
+        "`/set network.allowHttp true` allows it everywhere.",
     )
 
 
@@ -89,15 +115,33 @@ def without_user(url: str) -> str:
     return scheme + mark + authority.rpartition("@")[2] + slash + path.partition("?")[0].partition("#")[0]
 
 
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
 def _neighbourhood(host: str) -> tuple[bool, bool]:
-    """Return whether a host is loopback, and whether it is loopback or private. Names are not resolved."""
+    """Return whether a name is loopback, and whether it is loopback or may be private. Names are not resolved here."""
     if host == "localhost" or host.endswith(".localhost"):
         return True, True
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False, "." not in host or host.endswith(LOCAL_SUFFIXES)
+    return False, "." not in host or host.endswith(LOCAL_SUFFIXES)
+
+
+def _neighbourhood_of(address: IpAddress) -> tuple[bool, bool]:
+    """Return whether an address is loopback, and whether it is loopback or private."""
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
     return address.is_loopback, address.is_loopback or address.is_private or address.is_link_local
+
+
+def _numeric(host: str) -> IpAddress | None:
+    """The address that a host means, in all spellings that systems accept: 127.1, 0x7f000001, 017700000001."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except OSError:
+        return None
 
 
 def proxy_for(address: Address, environ: Mapping[str, str] | None = None) -> SplitResult | None:

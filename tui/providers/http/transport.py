@@ -8,6 +8,7 @@ first server that is not in this process.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
-from tui.providers.http.address import Address, checked_url, proxy_for, proxy_name
+from tui.providers.http.address import Address, checked_url, proxy_for, proxy_name, require_nearby
 from tui.providers.http.connection import (
     Connection,
     InProcess,
@@ -282,6 +283,8 @@ class Transport:
         try:
             from tui.providers.http.httpx_connection import HttpxConnection
 
+            if route.address.must_resolve_nearby:
+                require_nearby(route.address, await _numbers(route, limits))
             tls = await self._context() if route.address.secure else None
             return HttpxConnection(limits, self._proxy(route.address), tls)
         except transport_errors() as fault:
@@ -337,6 +340,19 @@ async def _close_quietly(connection: Connection) -> None:
         await connection.aclose()
     except transport_errors():
         return
+
+
+async def _numbers(route: Route, limits: RequestLimits) -> list[str]:
+    """The addresses of a name; none if only the proxy can resolve it. Raises OSError, also if that takes too long."""
+    host, port = route.address.host, route.address.port
+    try:
+        async with asyncio.timeout(limits.connect_s or None):
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        if route.proxy is None:
+            raise
+        return []
+    return [str(row[4][0]) for row in found]
 
 
 def _inflate(encoding: str) -> Inflate:
