@@ -45,6 +45,51 @@ def test_output_that_cannot_be_written_is_one_sentence(words: list[str]) -> None
     assert (done.returncode, done.stderr) == (1, b"ponder: the output cannot be written: No space left on device\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["-p", "hello", "-m", "demo/fast"], 0),
+        (["-p", "hello", "-m", "demo/fast", "--show-thinking"], 0),
+        (["-p", "hello", "-m", "demo/fast", "--json"], 0),
+        (["-p", "hello", "-m", "demo/fast", "--jsonl"], 0),
+        (["-p", "hello", "-m", "nobody/none", "--json"], 2),
+        (["--json"], 2),
+        (["--nonsense"], 2),
+        (["sessions", "list"], 0),
+        (["plan", "demo/demo"], 0),
+    ],
+)
+@pytest.mark.parametrize("is_forked", [True, False])
+def test_what_cannot_be_written_to_stderr_is_dropped(
+    words: list[str], code: int, is_forked: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text("nonsense = 1\n")  # a problem to tell
+    command = [sys.executable, *([] if is_forked else ["-I"]), "-m", "tui", *words]
+    surroundings = prefork.surroundings(PONDER_HOME=str(tmp_path))
+    heard = prefork.run(command, env=surroundings, timeout=PATIENCE_S)
+    with Path("/dev/full").open("wb") as full:
+        done = prefork.run(command, env=surroundings, stderr=full, timeout=PATIENCE_S)
+    assert (heard.returncode, done.returncode) == (code, code)
+    assert bool(done.stdout) == bool(heard.stdout)
+    if "--json" not in words and "--jsonl" not in words:
+        assert done.stdout == heard.stdout
+
+
+def test_an_answer_outlives_the_reader_of_stderr(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "tui", "-p", "hello", "-m", "demo/fast"]
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text("nonsense = 1\n")
+    pipe = subprocess.PIPE
+    with prefork.start(words, env=prefork.surroundings(PONDER_HOME=str(tmp_path)), stdout=pipe, stderr=pipe) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        command.stderr.close()
+        answer = command.stdout.read()
+    assert (command.returncode, bool(answer)) == (0, True)
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 @pytest.mark.parametrize("words", [["models"], ["-p", "hello", "-m", "demo/fast"]])

@@ -5,6 +5,7 @@ Imports here are cheap: sockets, SQL and the screen load when they are first nee
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -109,8 +110,9 @@ def say_on_stderr(sentence: str) -> None:
     """A sentence for the user where there is no screen, or not yet."""
     out = sys.__stderr__  # around the screen, this is the terminal, and the other one the log
     if out is not None:
-        out.write(printable(f"ponder: {sentence}") + ("\r\n" if out.isatty() else "\n"))
-        out.flush()
+        with contextlib.suppress(OSError):  # a full disk behind it
+            out.write(printable(f"ponder: {sentence}") + ("\r\n" if out.isatty() else "\n"))
+            out.flush()
 
 
 def _with_servers(config: ConfigFile, servers: Mapping[str, object]) -> ConfigFile:

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import gc
 import importlib
+import io
 import math
 import os
 import re
@@ -186,6 +187,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit codes are listed in ``docs/headless.md``."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_closed_streams()
+    _make_stderr_optional()
     if (few := _too_few_files()) is not None:
         print(
             f"ponder: the limit of open files is {few}, which is too low. Raise it: `ulimit -n 256`.", file=sys.stderr
@@ -225,6 +227,44 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None and not _is_open(number):
             descriptor = os.open(os.devnull, os.O_RDONLY if mode == "r" else os.O_WRONLY)
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
+
+
+STDERR = 2
+
+
+class _OptionalOutput(io.TextIOWrapper):
+    """A text stream whose faults are nobody's concern. After the first, the rest goes to the null device."""
+
+    def write(self, text: str, /) -> int:
+        """Write the text, or drop it."""
+        try:
+            return super().write(text)
+        except OSError:
+            self._give_up()
+            return len(text)
+
+    def flush(self) -> None:
+        """Write what is held, or drop it."""
+        try:
+            super().flush()
+        except OSError:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Keep nothing: the interpreter writes at its end what is still held, and exits with 120 if that fails."""
+        with contextlib.suppress(OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())
+            os.close(null)
+            super().flush()
+
+
+def _make_stderr_optional() -> None:
+    """A full disk behind stderr must not cost an answer that is paid for. Somebody's own stream stays."""
+    stream = sys.stderr
+    # The interpreter keeps the original, which would close the descriptor when it is gone.
+    if stream is sys.__stderr__ and type(stream) is io.TextIOWrapper and stream.fileno() == STDERR:
+        sys.stderr = _OptionalOutput(stream.buffer, stream.encoding, stream.errors, line_buffering=True)
 
 
 FILES = 64
