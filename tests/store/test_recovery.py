@@ -79,6 +79,20 @@ async def test_an_overwritten_page_costs_what_was_on_it_and_no_more(tmp_path: Pa
     connection.close()
 
 
+async def test_a_schema_number_that_cannot_be_is_damage(tmp_path: Path) -> None:
+    stage = await a_closed_store(tmp_path, sessions=2, turns=3)
+    connection = sqlite3.connect(stage.database.path)
+    connection.execute("PRAGMA user_version = -5")
+    connection.close()
+    again = open_stage(tmp_path)
+    rows = await again.library.sessions()
+    assert {row.title for row in rows} == {"Session 0", "Session 1"}
+    assert [len(await again.conversations.turns(row.id)) for row in rows] == [3, 3]
+    assert "2 sessions could be recovered" in again.database.notices[0]
+    await again.keep("new", a_turn("new"))
+    again.database.close()
+
+
 async def test_a_lost_table_of_sessions_leaves_their_turns(tmp_path: Path) -> None:
     stage = await a_closed_store(tmp_path, sessions=2, turns=3)
     connection = sqlite3.connect(stage.database.path)

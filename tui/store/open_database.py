@@ -44,8 +44,11 @@ def migrations() -> tuple[str, ...]:
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """The schema version; 0 for an empty database."""
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    """The schema version; 0 for an empty database. Raises DamagedDatabase for a number that cannot be."""
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if found < 0:
+        raise DamagedDatabase(f"the schema number is {found}")
+    return found
 
 
 def refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
