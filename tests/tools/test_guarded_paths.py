@@ -39,7 +39,9 @@ SECRETS = listed(
     .config/doctl/config.yaml .oci/config .smbcredentials .davfs2/secrets .fetchmailrc .msmtprc .muttrc
     .pki/nssdb/key4.db .Xauthority .caff/gnupghome .config/keybase/config.json .ecryptfs/wrapped-passphrase
     .passwd-s3fs .s3cmd/config .histfile .electrum/wallets/a .config/BraveSoftware/Brave-Browser/Cookies
-    .thunderbird/a/key4.db .huggingface/token .cache/huggingface/token
+    .thunderbird/a/key4.db .huggingface/token .cache/huggingface/token .config/anthropic/credentials .vercel/auth.json
+    .config/composer/auth.json .cursor/mcp.json .config/crush/crush.json .config/mods/mods.yml .config/weechat/sec.conf
+    .dbt/profiles.yml .config/Signal/config.json .config/Slack/Cookies
     """
 )
 ALLOW = {"allow": ["read(**)", "write(**)"]}

@@ -14,6 +14,7 @@ import pytest
 from tests.fakes.bench import Bench, open_bench, outcome
 from tests.patience import PATIENCE_S
 from tests.tools.sandboxes import every_sandbox
+from tui.tools.permissions.guarded_paths import guarded_paths
 from tui.tools.sandbox import guarded_entries
 from tui.tools.sandbox.sandbox import Kernel
 
@@ -352,3 +353,87 @@ async def test_credentials_that_a_variable_puts_elsewhere_cannot_be_read(tmp_pat
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell ro"]}, environment=around)
     text = outcome(await bench.call("shell", command="cat ../moved/*/*"))[1]
     assert [line for line in text.splitlines() if line.startswith("content")] == ["content of other/file"]
+
+
+LOGINS = [
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".config/anthropic/credentials",
+    ".vercel/auth.json",
+    ".config/composer/auth.json",
+    ".cursor/mcp.json",
+    ".config/crush/crush.json",
+    ".config/mods/mods.yml",
+    ".config/weechat/sec.conf",
+    ".dbt/profiles.yml",
+    ".config/Slack/Cookies",
+    ".config/Signal/config.json",
+    ".config/aichat/config.yaml",
+    ".config/heroku/x",
+    ".config/wandb/settings",
+    ".config/neomutt/neomuttrc",
+    ".irssi/config",
+    ".wakatime.cfg",
+    ".config/fly/config.yml",
+    ".config/zed/settings.json",
+    ".replicate/x",
+    ".modal.toml",
+    ".claude/.credentials.json",
+    ".Xauthority",
+]
+NAMED_EVERYWHERE = [
+    ".unknown/credentials.json",
+    ".unknown/deep/auth.json",
+    ".config/unknown/deep/secrets.toml",
+    ".local/share/unknown/cookies.txt",
+    "Downloads/client_secret_1.json",
+    "other/.env",
+]
+
+
+@every_sandbox
+@pytest.mark.parametrize("strength", ["ro", "rw"])
+async def test_saved_logins_near_home_are_kept_from_commands_as_from_read_file(
+    tmp_path: Path, kernel: Kernel, strength: str
+) -> None:
+    home = tmp_path / "person"
+    secret, readable = [*LOGINS, *NAMED_EVERYWHERE], ["notes.txt", ".config/unknown/settings.toml"]
+    authorities = "conda/ssl/cacert.pem"
+    for name in (*secret, *readable, authorities):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(f"content of {name}\n")
+    bench = open_bench(tmp_path, kernel=kernel, home=home, permissions={"allow": [f"shell {strength}"]})
+    guarded = guarded_paths(home, {}).secret  # for which `read_file` asks
+    assert [name for name in (*secret, *readable) if guarded.holds([home / name])] == secret
+    command = f"cd {home}; cat {' '.join((*secret, *readable, authorities))}"
+    text = outcome(await bench.call("shell", command=command))[1]
+    seen = [line.removeprefix("content of ") for line in text.splitlines() if line.startswith("content of")]
+    assert seen == [*readable, authorities]
+    assert bench.user.asked == []
+
+
+@every_sandbox
+async def test_the_projects_own_files_stay_readable_wherever_it_is_below_home(tmp_path: Path, kernel: Kernel) -> None:
+    bench = open_bench(tmp_path, kernel=kernel, home=tmp_path, permissions={"allow": ["shell ro"]})
+    for name in ("ws/.env", "ws/sub/credentials.json", "neighbour/.env"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"content of {name}\n")
+    text = outcome(await bench.call("shell", command="cat .env sub/credentials.json ../neighbour/.env"))[1]
+    assert [line for line in text.splitlines() if line.startswith("content")] == [
+        "content of ws/.env",
+        "content of ws/sub/credentials.json",
+    ]
+
+
+@every_sandbox
+async def test_a_folder_full_of_secrets_is_kept_from_commands_as_a_whole(tmp_path: Path, kernel: Kernel) -> None:
+    keys = tmp_path / "person" / "keys"
+    keys.mkdir(parents=True)
+    for number in range(200):
+        (keys / f"{number}.pem").write_text("content")
+    bench = open_bench(tmp_path, kernel=kernel, home=tmp_path / "person", permissions={"allow": ["shell ro"]})
+    assert "content" not in outcome(await bench.call("shell", command=f"cat {keys}/7.pem"))[1]
+    inside = open_bench(
+        tmp_path / "person", kernel=kernel, home=tmp_path / "person", permissions={"allow": ["shell ro"]}
+    )
+    assert "content" not in outcome(await inside.call("shell", command=f"cat {keys}/7.pem"))[1]

@@ -245,7 +245,7 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
     sandbox = Sandbox(
         folder=folder,
         guards=_guards(workspace),
-        hidden=lambda: (*guarded.secret.existing(), *workspace.protected),
+        hidden=lambda: (*guarded.secret.existing(), *guarded.secret.near_home(folder), *workspace.protected),
         ruled=lambda: ruled_paths(permissions.book),
         too_wide=folder == Path(folder.anchor) or folder in home.parents,
         kernel=context.kernel,

@@ -7,18 +7,29 @@ mount.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tomllib
 import unicodedata
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 DATA = Path(__file__).with_name("guarded_paths.toml")
 MAX_LINKS = 40
 """The kernel's limit."""
+
+LEVELS_NEAR_HOME = 2
+MOST_NEAR_HOME = 20_000
+"""Entries looked at before each command of a sandbox."""
+MOST_IN_A_FOLDER = 50
+_CACHES = frozenset({".cache", "node_modules", "__pycache__"})
+_PUBLIC = frozenset({"ca-bundle.pem", "ca.pem", "cacert.pem", "cacerts.pem", "cert.pem", "certs.pem", "roots.pem"})
+"""Certificates of authorities, without which no program can prepare a connection."""
 
 _WILDCARD = re.compile(r"[*?]")
 
@@ -51,10 +62,46 @@ class PathList:
         return any(self.expression.search(normalized_path(one)) is not None for one in seen)
 
     def existing(self) -> list[Path]:
-        """Existing paths that match patterns below the home folder or from the root."""
-        plain = [path for path, _ in self._candidates()]
-        plain += [real / rest for real, rest in self._moved() if not _WILDCARD.search(rest)]
-        return [*(path for path in plain if _identity(path) is not None), *self._fitting_wildcards()]
+        """Existing paths that match patterns below the home folder or from the root, in any letter case."""
+        plain = [path for path, _ in self._candidates() if _identity(path) is not None]
+        return list(dict.fromkeys((*plain, *self._fitting())))
+
+    def near_home(self, project: Path) -> list[Path]:
+        """Existing files near home with names that are guarded in every folder, except those of the project.
+
+        Looked at are the first two levels below the home folder, its ``.config``, its ``.local/share`` and the folders
+        that variables put in their place, hidden ones first.
+        """
+        around = (project, *project.parents)
+        shapes = [_name(pattern) for pattern in self.patterns if "/" not in pattern]
+        fits = re.compile("|".join(shapes))
+        settings = [
+            self.home / ".config",
+            self.home / ".local" / "share",
+            *(real for real, shown in self.aliases if shown.name not in _CACHES),
+        ]
+        waiting = deque((folder, LEVELS_NEAR_HOME) for folder in (self.home, *settings))
+        found: list[Path] = []
+        seen: set[Path] = set()
+        left = MOST_NEAR_HOME
+        while waiting and left > 0:
+            folder, levels = waiting.popleft()
+            if folder in seen or folder.name in _CACHES:
+                continue
+            seen.add(folder)
+            files, folders = _files_and_folders(folder, left)
+            left -= len(files) + len(folders)
+            if levels:
+                waiting += [(folder / name, levels - 1) for name in sorted(folders, key=_shown_last)]
+            small = {name: normalized_path(Path(name)) for name in files}
+            guarded = [folder / name for name in files if fits.fullmatch(small[name]) and small[name] not in _PUBLIC]
+            # Each one is a mount of its own in the sandbox.
+            at_once = len(guarded) > MOST_IN_A_FOLDER and folder not in (self.home, *settings, *around)
+            found += [folder] if at_once else guarded
+        if project not in (self.home, *self.home.parents):
+            # The project's commands may need its `.env` files.
+            found = [path for path in found if project not in path.resolve().parents]
+        return found
 
     def _moved(self) -> Iterator[tuple[Path, str]]:
         """Folders that a variable moves, each with the rest of the patterns that apply there."""
@@ -64,18 +111,18 @@ class PathList:
                 if pattern.removeprefix("~/").startswith(start):
                     yield real, pattern.removeprefix("~/").removeprefix(start)
 
-    def _fitting_wildcards(self) -> Iterator[Path]:
+    def _fitting(self) -> Iterator[Path]:
         names = cache(_names_in)
         starts = [(Path("/") if one.startswith("/") else self.home, one.removeprefix("~/")) for one in self.patterns]
         for start, pattern in (*starts, *self._moved()):
-            if not _WILDCARD.search(pattern) or pattern.startswith("/proc/"):
+            has_wildcard = _WILDCARD.search(pattern) is not None
+            if pattern.startswith("/proc/") or (pattern.startswith("/") and not has_wildcard):
                 continue
             found = [start]
             for part in pattern.strip("/").split("/"):
-                fits = re.compile(_name(part))
-                found = [path / name for path in found for name, small in names(path) if fits.fullmatch(small)]
+                found = [path / name for path in found for name in _called(part, names(path))]
             # `credentials*` means files: a folder with such a name may be a project.
-            yield from (path for path in found if path.is_dir() == pattern.endswith("/"))
+            yield from (path for path in found if not has_wildcard or path.is_dir() == pattern.endswith("/"))
 
     def _is_the_same_file(self, real: Path) -> bool:
         files: set[tuple[int, int]] = set()
@@ -188,12 +235,37 @@ def _is_below_something(text: str, home: Path) -> bool:
     return path.is_absolute() and "\0" not in text and path != home and path not in home.parents
 
 
-def _names_in(folder: Path) -> list[tuple[str, str]]:
-    """Names of existing entries, original and normalized."""
+def _names_in(folder: Path) -> dict[str, list[str]]:
+    """Names of existing entries, by their normalized form."""
+    found: dict[str, list[str]] = {}
     try:
-        return [(name, normalized_path(Path(name))) for name in os.listdir(folder)]  # noqa: PTH208 - only names
+        for name in os.listdir(folder):  # noqa: PTH208 - only names
+            found.setdefault(normalized_path(Path(name)), []).append(name)
     except OSError:
-        return []
+        return {}
+    return found
+
+
+def _called(pattern: str, names: Mapping[str, list[str]]) -> list[str]:
+    """The names that match one part of a pattern."""
+    if not _WILDCARD.search(pattern):
+        return names.get(normalized_path(Path(pattern)), [])
+    fits = re.compile(_name(pattern))
+    return [name for small, known in names.items() if fits.fullmatch(small) for name in known]
+
+
+def _files_and_folders(folder: Path, most: int) -> tuple[list[str], list[str]]:
+    """Names of the first entries of a folder."""
+    files: list[str] = []
+    folders: list[str] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in islice(entries, most):
+            (folders if entry.is_dir() else files).append(entry.name)
+    return files, folders
+
+
+def _shown_last(name: str) -> tuple[bool, str]:
+    return not name.startswith("."), name
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
