@@ -145,6 +145,10 @@ def test_a_run_without_a_screen_refuses_it_before_anything_is_sent(folder: Path)
     assert b"fast reads no PDF, so `report.pdf` was not attached" in done.stderr
 
 
+def attached(folder: Path, name: str) -> tuple[tuple[str, Block], ...]:
+    return read_attachments(folder, name, {}).blocks
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     for name, content in {
@@ -154,6 +158,7 @@ def tree(tmp_path: Path) -> Path:
         "src/picture.png": PIXEL,
         "src/program": b"\x7fELF\x00\x00",
         "src/.env": b"SECRET=1\n",
+        "src/.editorconfig": b"root = true\n",
         "src/.git/config": b"[core]\n",
         "src/node_modules/x/d.py": b"d = 4\n",
     }.items():
@@ -171,12 +176,12 @@ def tree(tmp_path: Path) -> Path:
         ("src/*.py", ["src/a.py"]),
         ("src/**/*.py", ["src/a.py", "src/inner/b.py"]),
         ("src/inner/?.txt", ["src/inner/c.txt"]),
-        ("src/.e*", ["src/.env"]),
+        ("src/.ed*", ["src/.editorconfig"]),
         ("src/a.py", ["a.py"]),
     ],
 )
 def test_folders_and_patterns_bring_their_files(tree: Path, name: str, files: list[str]) -> None:
-    found = read_attachments(tree, name)
+    found = attached(tree, name)
     assert [shown for shown, _ in found] == files
     texts = [block.text for _, block in found if isinstance(block, TextBlock)]
     kept = [shown for shown in files if not shown.endswith(".png")]
@@ -184,6 +189,96 @@ def test_folders_and_patterns_bring_their_files(tree: Path, name: str, files: li
     assert [shown for shown, block in found if isinstance(block, ImageBlock)] == [
         x for x in files if x.endswith(".png")
     ]
+
+
+UNASKED = {
+    ".gitignore": "build/\n*.log\n",
+    ".git/info/exclude": "mine.txt\n",
+    "src/.gitignore": "local.py\n!kept.log\n",
+    "src/a.py": "a = 1\n",
+    "src/build/out.txt": "out\n",
+    "src/credentials": "SECRET\n",
+    "src/kept.log": "kept\n",
+    "src/local.py": "SECRET\n",
+    "src/mine.txt": "SECRET\n",
+    "src/prod.env": "SECRET\n",
+    "src/run.log": "log\n",
+    "src/server.pem": "SECRET\n",
+    "src/terraform.tfstate": "SECRET\n",
+}
+LEFT_OUT = (
+    "src/credentials (may hold secrets), src/local.py (ignored by git), src/mine.txt (ignored by git), "
+    "src/prod.env (may hold secrets), src/run.log (ignored by git), src/server.pem (may hold secrets)"
+)
+
+
+@pytest.fixture
+def unasked(tmp_path: Path) -> Path:
+    for name, content in UNASKED.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("name", "build"), [("src", "src/build/"), ("src/**/*", "src/build/out.txt")])
+def test_secret_and_ignored_files_are_left_out_and_named(unasked: Path, name: str, build: str) -> None:
+    found = read_attachments(unasked, name, {})
+    assert [shown for shown, _ in found.blocks] == ["src/a.py", "src/kept.log"]
+    assert found.left_out == (
+        f"Left out: {build} (ignored by git), {LEFT_OUT}, src/terraform.tfstate (may hold secrets)."
+    )
+
+
+def test_the_repository_counts_above_the_working_folder_too(unasked: Path) -> None:
+    assert [shown for shown, _ in attached(unasked / "src", ".")] == ["a.py", "kept.log"]
+
+
+def test_ignore_files_count_without_a_repository(unasked: Path) -> None:
+    (unasked / ".git").rename(unasked / "other")
+    assert [shown for shown, _ in attached(unasked, "src")] == ["src/a.py", "src/kept.log", "src/mine.txt"]
+
+
+def test_a_link_to_a_secret_is_a_secret(unasked: Path) -> None:
+    (unasked / "src" / "notes.txt").symlink_to(unasked / "src" / "server.pem")
+    found = read_attachments(unasked, "src/[an]*", {})
+    assert found.left_out == "Left out: src/notes.txt (may hold secrets)."
+
+
+@pytest.mark.parametrize("name", ["server.pem", "local.py", "run.log", "build/out.txt"])
+def test_what_is_named_itself_is_attached(unasked: Path, name: str) -> None:
+    found = read_attachments(unasked, f"src/{name}", {})
+    assert ([shown for shown, _ in found.blocks], found.left_out) == ([Path(name).name], "")
+
+
+def test_a_pattern_for_secrets_only_says_why_it_brings_nothing(unasked: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_attachments(unasked, "src/*.pem", {})
+    assert caught.value.message == "`src/*.pem` has no file that can be attached."
+    assert caught.value.advice == "Left out: src/server.pem (may hold secrets). Name a file itself to attach it."
+
+
+def test_a_long_list_of_files_left_out_is_counted(unasked: Path) -> None:
+    for number in range(20):
+        (unasked / "src" / f"{number:02}.pem").write_text("SECRET\n")
+    left_out = read_attachments(unasked, "src", {}).left_out
+    assert left_out.startswith("Left out: src/00.pem (may hold secrets), ")
+    assert left_out.endswith("src/07.pem (may hold secrets) and 20 more.")
+
+
+async def test_the_screen_says_what_a_folder_left_out(unasked: Path) -> None:
+    async with screen(unasked / "home", folder=unasked) as s:
+        s.app.ui_services.attach("src/*.p*")
+        await s.until_toast("Left out: src/local.py (ignored by git), src/server.pem (may hold secrets).")
+        assert "src/a.py" in s.app.chat.composer.text
+
+
+def test_a_run_without_a_screen_says_what_a_folder_left_out(unasked: Path) -> None:
+    words = [sys.executable, "-m", "tui", "-p", "Read it", "-m", "demo/fast", "--attach", "src/*.p*"]
+    environment = prefork.surroundings(PONDER_HOME=str(unasked / "home"))
+    done = prefork.run(words, said=b"", env=environment, cwd=unasked, timeout=PATIENCE_S)
+    said = b"ponder: Left out: src/local.py (ignored by git), src/server.pem (may hold secrets).\n"
+    assert (done.returncode, done.stderr.splitlines(keepends=True)[:1]) == (0, [said])
 
 
 @pytest.mark.parametrize(
@@ -196,7 +291,7 @@ def test_folders_and_patterns_bring_their_files(tree: Path, name: str, files: li
 )
 def test_nothing_found_is_told(tree: Path, name: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_attachments(tree, name)
+        attached(tree, name)
     assert said in caught.value.message
 
 
@@ -204,12 +299,12 @@ def test_too_much_is_refused(tree: Path) -> None:
     for number in range(60):
         (tree / "src" / f"{number}.py").write_text("x\n")
     with pytest.raises(UsageError, match=r"has too much to attach"):
-        read_attachments(tree, "src")
+        attached(tree, "src")
 
 
 def test_a_file_whose_name_is_a_pattern_is_that_file(tree: Path) -> None:
     (tree / "what[1].txt").write_text("yes")
-    assert [name for name, _ in read_attachments(tree, "what[1].txt")] == ["what[1].txt"]
+    assert [name for name, _ in attached(tree, "what[1].txt")] == ["what[1].txt"]
 
 
 async def test_a_pattern_becomes_chips(tree: Path) -> None:
@@ -223,7 +318,7 @@ def test_a_folder_of_many_files_is_refused_before_they_are_read(tmp_path: Path) 
     for number in range(MOST_SEEN + 1):
         (tmp_path / f"{number}.bin").write_bytes(b"\0")
     with pytest.raises(UsageError, match="has too much to attach"):
-        read_attachments(tmp_path, ".")
+        attached(tmp_path, ".")
 
 
 @pytest.mark.parametrize("named", ["src", "src/*", "**/*.txt"])
@@ -235,8 +330,8 @@ def test_links_that_lead_out_of_a_folder_are_left_out(tmp_path: Path, named: str
     (project / "src" / "code.txt").write_text("code", "utf-8")
     (project / "src" / "out.txt").symlink_to(tmp_path / "secret.txt")
     (project / "src" / "loop.txt").symlink_to("loop.txt")
-    assert [name for name, _ in read_attachments(project, named)] == ["src/code.txt"]
-    assert read_attachments(project, "src/out.txt")[0][0] == "out.txt"
+    assert [name for name, _ in attached(project, named)] == ["src/code.txt"]
+    assert attached(project, "src/out.txt")[0][0] == "out.txt"
 
 
 def test_a_folder_whose_name_looks_like_a_pattern_is_that_folder(tmp_path: Path) -> None:
@@ -244,18 +339,18 @@ def test_a_folder_whose_name_looks_like_a_pattern_is_that_folder(tmp_path: Path)
         (tmp_path / name).mkdir()
         (tmp_path / name / "page.txt").write_text(text, "utf-8")
     right = TextBlock(text='<file name="page.txt">\nright\n</file>')
-    assert read_attachments(tmp_path / "[id]", "*.txt") == (("page.txt", right),)
-    [(name, block)] = read_attachments(tmp_path, "[id]/*.txt")
+    assert attached(tmp_path / "[id]", "*.txt") == (("page.txt", right),)
+    [(name, block)] = attached(tmp_path, "[id]/*.txt")
     assert (name, block) == ("[id]/page.txt", TextBlock(text='<file name="[id]/page.txt">\nright\n</file>'))
 
 
 def test_quotes_and_blanks_in_names_are_part_of_them(tmp_path: Path) -> None:
     for name in ("it", "it'", "it "):
         (tmp_path / name).write_text(f"({name})", "utf-8")
-    texts = [block.text for _, block in read_attachments(tmp_path, ".") if isinstance(block, TextBlock)]
+    texts = [block.text for _, block in attached(tmp_path, ".") if isinstance(block, TextBlock)]
     assert [text.splitlines()[1] for text in texts] == ["(it)", "(it )", "(it')"]
-    assert read_attachments(tmp_path, "it'")[0][0] == "it'"
-    assert read_attachments(tmp_path, "'it'")[0][0] == "it"
+    assert attached(tmp_path, "it'")[0][0] == "it'"
+    assert attached(tmp_path, "'it'")[0][0] == "it"
 
 
 @pytest.mark.parametrize(
@@ -268,4 +363,4 @@ def test_quotes_and_blanks_in_names_are_part_of_them(tmp_path: Path) -> None:
 def test_a_name_that_cannot_be_is_told(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "src").mkdir()
     with pytest.raises(UsageError, match=said):
-        read_attachments(tmp_path, name)
+        attached(tmp_path, name)

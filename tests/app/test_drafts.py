@@ -28,7 +28,7 @@ def test_text_comes_as_a_named_file_and_a_picture_as_a_picture(tmp_path: Path) -
     (tmp_path / "notes.md").write_text("# Hello")
     (tmp_path / "dot.PNG").write_bytes(PIXEL)
     assert read_attachment(tmp_path / "notes.md") == TextBlock(text='<file name="notes.md">\n# Hello\n</file>')
-    [(name, block)] = read_attachments(tmp_path, f' "{tmp_path / "dot.PNG"}" ')
+    [(name, block)] = read_attachments(tmp_path, f' "{tmp_path / "dot.PNG"}" ', {}).blocks
     assert name == "dot.PNG"
     assert block == ImageBlock(media_type="image/png", data=base64.b64encode(PIXEL).decode(), name="dot.PNG")
 

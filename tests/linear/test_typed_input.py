@@ -200,6 +200,17 @@ async def test_a_prompt_that_was_stopped_in_the_queue_is_sent_by_an_empty_line(t
             assert "Two." in said
 
 
+async def test_files_that_a_folder_leaves_out_are_named(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "note.txt").write_text("the word is kiwi")
+    (tmp_path / "src" / "server.pem").write_text("SECRET")
+    async with lines(tmp_path) as s:
+        assert await s.ask("/attach src") == [
+            "Attached to the next prompt: src/note.txt.",
+            "Left out: src/server.pem (may hold secrets).",
+        ]
+
+
 async def test_files_are_attached_to_the_next_prompt(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("the word is kiwi")
     async with lines(tmp_path) as s:

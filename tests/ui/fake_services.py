@@ -10,6 +10,7 @@ from typing import Any, Literal
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_mcp import FakeMcp
+from tui.app.attachments import Attachments
 from tui.app.background_sessions import BackgroundEvent, activity_of, next_to_see
 from tui.app.branches import Branches
 from tui.app.models import ModelService
@@ -19,7 +20,7 @@ from tui.app.session_storage import InMemorySessions
 from tui.app.sessions import SessionsService
 from tui.app.settings import SettingsService
 from tui.context.prompt_cache import CacheState
-from tui.domain.blocks import Block, TextBlock
+from tui.domain.blocks import TextBlock
 from tui.domain.cost import Paid
 from tui.domain.errors import UsageError
 from tui.domain.events import ModelChanged, SettingsChanged
@@ -379,10 +380,10 @@ class FakeDrafts(DraftService):
     def complete_path(self, start: str) -> Sequence[str]:
         return [path for path in ("src/drake.py", "src/fermi.py", "README.md") if path.startswith(start)]
 
-    def read_attachments(self, path: str) -> tuple[tuple[str, Block], ...]:
+    def read_attachments(self, path: str) -> Attachments:
         if path.startswith("missing"):
             raise UsageError(f"There is no file `{path}`.")
-        return ((path.rpartition("/")[2], TextBlock(text=f"content of {path}")),)
+        return Attachments(blocks=((path.rpartition("/")[2], TextBlock(text=f"content of {path}")),))
 
 
 class FakeBranches(Branches):

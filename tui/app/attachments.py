@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui.catalog.facts import ModelFacts
 from tui.domain.blocks import Block, DocumentBlock, ImageBlock, TextBlock, picture_type
 from tui.domain.errors import UsageError
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count
 from tui.domain.lazy_regex import lazy_regex
 from tui.settings.user_files import read_user_file, with_home
+
+if TYPE_CHECKING:
+    from tui.app.unasked_files import UnaskedFiles
 
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 MAX_PICTURE = 20_000_000
@@ -24,36 +28,52 @@ MOST_FILES = 50
 """Files that one folder or pattern may bring."""
 MOST_SEEN = 10 * MOST_FILES
 """Files that are looked at for them."""
+MOST_LEFT_OUT = 10_000
+"""Files that may be left out meanwhile."""
 _PAGE = lazy_regex(rb"/Type\s*/Page(?![a-zA-Z])")
 _GLOB = lazy_regex(r"[*?\[]")
 MOST_PATHS = 60
 SKIPPED = {".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
 
-def read_attachments(folder: Path, name: str) -> tuple[tuple[str, Block], ...]:
-    """Read a file, or the files of a folder or pattern, with their names; raises UsageError.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachments:
+    """What a file, folder or pattern brings."""
+
+    blocks: tuple[tuple[str, Block], ...]
+    """With their names."""
+    left_out: str = ""
+    """The sentence about files that were left out because they may hold secrets or are ignored by git."""
+
+
+def read_attachments(folder: Path, name: str, environment: Mapping[str, str]) -> Attachments:
+    """Read a file, or the files of a folder or pattern; raises UsageError.
 
     A folder or pattern leaves out hidden files, the folders that completion leaves out, links that lead out of the
-    folder, and what is neither text, picture nor PDF: the user did not name those one by one.
+    folder, what may hold secrets or is ignored by git, and what is neither text, picture nor PDF: the user did not
+    name those one by one.
     """
     try:
         path = _typed_path(folder, name)
-        if path.is_dir():
-            base, found = path, _below(path)
-        elif _GLOB.search(name) and not path.exists():
-            base, found = _matches(path)
-        else:
+        is_folder = path.is_dir()
+        if not is_folder and not (_GLOB.search(name) and not path.exists()):
             if not path.exists():
                 raise UsageError(f"`{name}` is not a file.")
-            return ((path.name, read_attachment(path)),)
-        blocks = tuple(_readable(folder, base, found))
+            return Attachments(blocks=((path.name, read_attachment(path)),))
+        from tui.app.unasked_files import UnaskedFiles
+
+        unasked = UnaskedFiles(folder, environment)
+        base, found = (path, _below(path, unasked)) if is_folder else _matches(path)
+        blocks = tuple(_readable(folder, base, found, unasked))
     except OSError as error:
         raise UsageError(f"`{name}` cannot be read: {error.strerror}.") from None
     except ValueError as error:
         raise UsageError(f"`{name}` is not a pattern: {error}.") from None
+    left_out = unasked.sentence()
     if not blocks:
-        raise UsageError(f"`{name}` has no file that can be attached.")
-    return blocks
+        advice = f"{left_out} Name a file itself to attach it." if left_out else ""
+        raise UsageError(f"`{name}` has no file that can be attached.", advice=advice)
+    return Attachments(blocks=blocks, left_out=left_out)
 
 
 def _typed_path(folder: Path, name: str) -> Path:
@@ -91,21 +111,25 @@ def _matches(pattern: Path) -> tuple[Path, Iterator[Path]]:
     return base, matches()
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _below(folder: Path, unasked: UnaskedFiles) -> Iterator[Path]:
     for base, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED]
+        seen = [name for name in folders if not name.startswith(".") and name not in SKIPPED]
+        folders[:] = [name for name in seen if not unasked.is_left_out(Path(base) / name, is_folder=True)]
         yield from (Path(base) / name for name in names if not name.startswith("."))
 
 
-def _readable(folder: Path, base: Path, found: Iterable[Path]) -> Iterator[tuple[str, Block]]:
+def _readable(folder: Path, base: Path, found: Iterable[Path], unasked: UnaskedFiles) -> Iterator[tuple[str, Block]]:
     """The files that can be attached, in order of their names."""
-    paths = sorted(islice(found, MOST_SEEN + 1))
+    paths: list[Path] = []
     too_much = UsageError(f"`{base}` has too much to attach.", advice=f"Name fewer files (at most {MOST_FILES}).")
-    if len(paths) > MOST_SEEN:
-        raise too_much
+    for path in found:
+        if not unasked.is_left_out(path):
+            paths.append(path)
+        if len(paths) > MOST_SEEN or len(unasked.left_out) > MOST_LEFT_OUT:
+            raise too_much
     number = length = 0
     inside = base.resolve()
-    for path in paths:
+    for path in sorted(paths):
         if not _leads_into(path, inside):
             continue
         shown = str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name

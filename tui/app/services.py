@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tui.app.attachments import read_attachments, refuse_documents
+from tui.app.attachments import Attachments, read_attachments, refuse_documents
 from tui.app.branches import Branches
 from tui.app.chat import ChatService
 from tui.app.current_session import CurrentSession
@@ -237,10 +237,10 @@ class DraftService:
         pictures = ClipboardPictures(self._current.program.environment, self._folder)
         return ((NAME, await self._current.call(pictures.read())),)
 
-    def read_attachments(self, path: str) -> tuple[tuple[str, Block], ...]:
+    def read_attachments(self, path: str) -> Attachments:
         """Read a file, or the files of a folder or pattern, as blocks of the prompt, with their names."""
-        found = read_attachments(self._folder, path)
-        self.refuse_documents([block for _, block in found])
+        found = read_attachments(self._folder, path, self._current.program.environment)
+        self.refuse_documents([block for _, block in found.blocks])
         return found
 
 

@@ -46,7 +46,7 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
         sys.stderr.write(printable(f"ponder: {problem.message} {problem.advice}".rstrip()) + "\n")
     availability = ProviderAvailability(program)
     spec = _spec(program, availability)
-    run_options = _run_options(options, args)
+    run_options = _run_options(options, args, environment)
     # The database opens in its own thread while the rest loads: no request is sent before the prompt is stored.
     storage: Storage = open_storage(program, soon=not options.no_save)
     if isinstance(storage, InMemorySessions) and not options.no_save and sys.stderr is not None:
@@ -106,12 +106,12 @@ def _with_private(storage: Storage) -> Storage:
     return StorageWithPrivate(storage)
 
 
-def _run_options(options: LaunchOptions, args: argparse.Namespace) -> HeadlessOptions:
+def _run_options(options: LaunchOptions, args: argparse.Namespace, environment: Mapping[str, str]) -> HeadlessOptions:
     return HeadlessOptions(
         # In a locale without UTF-8, Python escapes argument bytes that it cannot decode; they are UTF-8.
         prompt=os.fsencode(args.prompt).decode("utf-8", "replace"),
         context=piped_text(sys.stdin.buffer if sys.stdin is not None else None),
-        attachments=_attachments(options, args.attach),
+        attachments=_attachments(options, args.attach, environment),
         output=OutputFormat.JSON if args.json else OutputFormat.JSONL if args.jsonl else OutputFormat.TEXT,
         show_thinking=args.show_thinking,
         answer_schema=options.answer_schema,
@@ -161,9 +161,13 @@ def _stored(storage: Storage, args: argparse.Namespace) -> StoredSession | None:
     return asyncio.run(find())
 
 
-def _attachments(options: LaunchOptions, names: Sequence[str]) -> tuple[Block, ...]:
+def _attachments(options: LaunchOptions, names: Sequence[str], environment: Mapping[str, str]) -> tuple[Block, ...]:
     if not names:
         return ()
     from tui.app.attachments import read_attachments
 
-    return tuple(block for name in names for _, block in read_attachments(options.folder, name))
+    found = [read_attachments(options.folder, name, environment) for name in names]
+    for one in found:
+        if one.left_out:
+            say_on_stderr(one.left_out)
+    return tuple(block for one in found for _, block in one.blocks)

@@ -76,14 +76,18 @@ class ScreenParts:
         services, name = self._app.services, path.removeprefix("@")
 
         async def read() -> None:
+            left_out = ""
             if services.mcp.is_resource(name):
                 found = await services.mcp.resource(name)
             else:
-                found = await asyncio.to_thread(services.drafts.read_attachments, path)
+                attachments = await asyncio.to_thread(services.drafts.read_attachments, path)
+                found, left_out = attachments.blocks, attachments.left_out
             for title, block in found:
                 self._app.draft.attach(title, block)
             names = ", ".join(one_line(title, 60) for title in self._app.draft.attached)
             self._app.conversation.say(f"Attached to the next prompt: {names}.")
+            if left_out:
+                self._app.conversation.say(left_out)
 
         self._app.work.add(read)
 

@@ -175,15 +175,19 @@ class UiServices:
 
         async def read_and_insert() -> None:
             found: tuple[tuple[str, Block], ...]
+            left_out = ""
             if path == CLIPBOARD:
                 found = await drafts.read_clipboard()
             elif servers.is_resource(path):
                 found = await servers.resource(path)
             else:
-                found = await asyncio.to_thread(drafts.read_attachments, path)
+                read = await asyncio.to_thread(drafts.read_attachments, path)
+                found, left_out = read.blocks, read.left_out
             composer = self._app.chat.composer
             composer.insert("".join(composer.chips.attach(name, block) + " " for name, block in found))
             composer.focus()
+            if left_out:
+                self.say(left_out)
 
         start_work(self._app, lambda: self.run_showing_errors(read_and_insert))
 
