@@ -108,6 +108,23 @@ def test_what_fails_is_said_with_the_command_and_its_reason(keys: Keys, words: t
     assert said in caught.value.message
 
 
+def test_what_was_printed_counts_when_the_command_ends_and_its_child_ends_with_it(keys: Keys, tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    script = f"sleep 1000 & echo $! > {shlex.quote(str(child))}; echo {KEY}"
+    before = time.monotonic()
+    found = _asking("sh", "-c", script)(keys)
+    assert (found and found.secret.reveal(), time.monotonic() - before < key_command.LIMIT_S) == (KEY, True)
+    pid = int(child.read_text())
+    deadline = time.monotonic() + PATIENCE_S
+    while is_running(pid):
+        assert time.monotonic() < deadline
+
+
+def test_a_program_of_a_login_that_leaves_a_child_has_its_exit_code_and_output() -> None:
+    printed = Programs().run(("sh", "-c", "sleep 1000 & echo {}; echo why >&2; exit 3"), PATIENCE_S)
+    assert (printed.output, printed.errors, printed.code) == (b"{}\n", b"why\n", 3)
+
+
 def test_a_command_that_takes_too_long_is_ended_with_its_children(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_command, "LIMIT_S", 0.2)
     with pytest.raises(ProviderError, match=r"did not end within 0 seconds"):

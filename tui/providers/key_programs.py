@@ -15,6 +15,10 @@ from typing import IO
 from tui.domain.format_numbers import count
 
 MOST_BYTES = 64 * 1024
+LEFT_S = 0.2
+"""Time for the children of a program that ended, before they are ended."""
+CLOSE_S = 1.0
+"""Least time for reading what is left in the pipes of a program that ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +92,10 @@ class Programs:
 
 
 def _communicate(process: subprocess.Popen[bytes], limit_s: float) -> tuple[bytes, bytes]:
-    """What it wrote to stdout and stderr; raises TimeoutExpired. It is killed when it writes without end."""
+    """What it wrote to stdout and stderr until it ended; raises TimeoutExpired.
+
+    It is killed when it writes without end, and its children end with it: one of them may hold the pipes for ever.
+    """
     assert process.stdout is not None
     assert process.stderr is not None
     streams = (process.stdout, process.stderr)
@@ -104,11 +111,14 @@ def _communicate(process: subprocess.Popen[bytes], limit_s: float) -> tuple[byte
     readers = [threading.Thread(target=read_all, args=(stream,), name="key command", daemon=True) for stream in streams]
     for reader in readers:
         reader.start()
+    process.wait(limit_s)
+    for reader in readers:  # a part of a pipeline may be a moment behind
+        reader.join(LEFT_S / len(readers))
+    _kill(process)
     for reader in readers:
-        reader.join(max(0.0, end - time.monotonic()))
+        reader.join(max(CLOSE_S, end - time.monotonic()))
     if any(reader.is_alive() for reader in readers):
         raise subprocess.TimeoutExpired(process.args, limit_s)
-    process.wait(max(0.1, end - time.monotonic()))
     return read[process.stdout], read[process.stderr]
 
 
