@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import termios
+
 import pytest
 from textual import events
 from textual.message import Message
 
 from tui.ui.terminal.background import TerminalBackground
-from tui.ui.terminal.driver import LOST_REPORT_S, LOST_S, Keyboard, plain_key
+from tui.ui.terminal.driver import LOST_REPORT_S, LOST_S, Keyboard, plain_key, reported_size
 
 WHITE = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
 BLACK = "\x1b]11;rgb:0000/0000/0000\x07"
@@ -43,6 +46,35 @@ def test_the_rest_of_an_answer_belongs_to_what_was_heard_before() -> None:
 )
 def test_garbage_for_an_answer_is_no_typing_and_tells_nothing(garbage: str) -> None:
     assert _heard(garbage, "ok") == (["o", "k"], [])
+
+
+@pytest.mark.parametrize(
+    ("report", "size"),
+    [
+        ("\x1b[48;99999;99999;1;1t", (1000, 500)),
+        ("\x1b[48;40;99999;800;2000t", (1000, 40)),
+        ("\x1b[48;99999;80;800;2000t", (80, 500)),
+        ("\x1b[48;500;1000;8000;9000t", (1000, 500)),
+        ("\x1b[48;24;80;480;640t", (80, 24)),
+    ],
+)
+def test_a_report_of_an_absurd_size_is_bounded(report: str, size: tuple[int, int]) -> None:
+    resizes = [message for message in Keyboard(lambda _: None).feed(report) if isinstance(message, events.Resize)]
+    assert [(event.size, event.virtual_size, event.container_size) for event in resizes] == [(size, size, size)]
+
+
+@pytest.mark.parametrize(
+    ("size", "known"),
+    [((60000, 60000), (1000, 500)), ((80, 24), (80, 24)), ((1001, 500), (1000, 500)), ((0, 24), None)],
+)
+def test_an_absurd_window_is_bounded(size: tuple[int, int], known: tuple[int, int] | None) -> None:
+    ours, theirs = os.openpty()
+    try:
+        termios.tcsetwinsize(theirs, (size[1], size[0]))
+        assert reported_size(theirs) == known
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_an_answer_without_an_end_does_not_swallow_what_is_typed_for_ever() -> None:

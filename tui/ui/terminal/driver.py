@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from tui.ui.terminal.background import BackgroundQuestion
     from tui.ui.terminal.graphics import Graphics
 
+MOST_COLUMNS, MOST_ROWS = 1000, 500
+"""The largest window that is laid out. No screen shows more, and 60,000 by 60,000 cells would take gigabytes."""
 ALTERNATE_KEYS = "\x1b[=4;2u"
 """Kitty's protocol: besides what Textual requests, report the key's letter on a Latin keyboard."""
 NAMED = lazy_regex(r"\x1b\[\?[0-9;]*c")
@@ -150,7 +152,8 @@ class Keyboard(XTermParser):
         if self._paste is None and (begun := BEGUN_REPORT.search(kept)) and len(begun[0]) < LONGEST_REPORT:
             kept, self._report = kept[: begun.start()], begun[0]
         if kept:
-            yield from super().feed(kept)
+            for message in super().feed(kept):
+                yield _with_bounded_size(message)
         return rest
 
     def _pasted(self, data: str) -> Generator[Message, None, str]:
@@ -229,12 +232,23 @@ class Ending(Event):
             os.read(self._hears, 64)
 
 
-def _reported_size(fileno: int) -> tuple[int, int] | None:
+def _with_bounded_size(message: Message) -> Message:
+    """A report of an absurd size is one of the largest size."""
+    if isinstance(message, events.Resize) and message.size != (bounded := _bounded(*message.size)):
+        return events.Resize.from_dimensions(bounded, message.pixel_size)
+    return message
+
+
+def _bounded(columns: int, rows: int) -> tuple[int, int]:
+    return min(columns, MOST_COLUMNS), min(rows, MOST_ROWS)
+
+
+def reported_size(fileno: int) -> tuple[int, int] | None:
     """The terminal's size, ignoring COLUMNS and LINES from the shell; a serial line may not report one."""
     with contextlib.suppress(OSError):
         width, height = os.get_terminal_size(fileno)
         if width and height:
-            return width, height
+            return _bounded(width, height)
     return None
 
 
@@ -245,7 +259,7 @@ class TerminalDriver(LinuxDriver):
         self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         # With no size, Textual would begin with that of COLUMNS and LINES, and lay out for both in turns.
-        known = size or (_reported_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else None)
+        known = size or (reported_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else None)
         super().__init__(app, debug=debug, mouse=mouse, size=known)
         self.exit_event = self._ending = Ending()
         self._ready = Event()
@@ -378,7 +392,7 @@ class TerminalDriver(LinuxDriver):
         super().disable_input()
 
     def _get_terminal_size(self) -> tuple[int, int]:
-        return _reported_size(self.fileno) or super()._get_terminal_size()
+        return reported_size(self.fileno) or super()._get_terminal_size()
 
     def listen(self, heard: bytes, on_background: Callable[[TerminalBackground], object]) -> None:
         """Start delivering keys: first the bytes received earlier, then new input."""
