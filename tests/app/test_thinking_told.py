@@ -125,6 +125,7 @@ async def test_thinking_that_is_not_reported_is_unknown_everywhere(
             await s.until_it_says(word)
             assert "out 900" in s.text()
             assert " 0 %" not in s.text().split("SESSION")[1]
+            await until(s.pilot, lambda: "thinking unknown" in " ".join(s.text().split("SESSION")[1].split()))
             bill = s.text().split("SESSION")[1].splitlines()[2]
             assert bill.split("│")[1].split() == ["thinking", "unknown"]
             await s.pilot.press("f12")
