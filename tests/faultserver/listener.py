@@ -6,6 +6,9 @@ import asyncio
 import ssl
 from typing import Self
 
+STEPS_TO_BEGIN = 5
+"""Steps of the event loop from an accepted connection to its ``serve``: ended before, it would never be closed."""
+
 
 class Listener:
     """Accepts connections while it is entered; ``serve`` of a subclass says what happens on each."""
@@ -28,6 +31,8 @@ class Listener:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        for _ in range(STEPS_TO_BEGIN):
+            await asyncio.sleep(0)
         for writer in self._writers:
             writer.transport.abort()
         await asyncio.sleep(0)
