@@ -27,7 +27,8 @@ async def test_parts_say_what_goes_what_stays_and_why() -> None:
         await pilot.press("f12")
         await until(pilot, lambda: "Turn 2" in screen_text(app))
         said = screen_text(app)
-        page = [line.strip(" │") for line in said.splitlines()]
+        place = app.screen.query_one(".sheet").region
+        page = [line[place.x + 1 : place.right - 1].strip(" │") for line in said.splitlines()]
         start = page.index("Sent: 62.4k tokens   ≈ estimated; 74.8k stored    Not sent")
         assert [line.split() for line in page[start + 1 : start + 7]] == [
             ["system+tools", "3.1k", "thinking", "12.4k"],
