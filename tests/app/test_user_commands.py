@@ -62,6 +62,7 @@ async def test_the_output_comes_into_the_draft_and_is_sent_only_by_the_user(tmp_
         assert "!printf hello" in s.app.chat.composer.past.prompts
 
 
+@pytest.mark.frames  # it reads what is below the question
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("answer", ["alt+1", "alt+3"])
 async def test_a_command_asks_and_runs_once_allowed(tmp_path: Path, answer: str) -> None:

@@ -31,7 +31,7 @@ class Listener:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        for _ in range(STEPS_TO_BEGIN):
+        for _step in range(STEPS_TO_BEGIN):
             await asyncio.sleep(0)
         for writer in self._writers:
             writer.transport.abort()
