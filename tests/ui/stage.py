@@ -10,6 +10,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from textual import events
+from textual._context import visible_screen_stack
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.strip import Strip
@@ -78,6 +79,7 @@ def paint_once(app: PonderApp) -> None:
 def screen_strips(app: PonderApp) -> list[Strip]:
     """The rows of the screen; the one place that reads the compositor."""
     _painted.add(app)
+    visible_screen_stack.set(app._background_screens)  # or what is below a sheet that was not painted yet stays blank
     return app.screen._compositor.render_strips()[: app.size.height]
 
 
