@@ -22,6 +22,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.wires.anthropic.web_search import citations_of, is_search, search_of
+from tui.wires.arriving_json import ArrivingJson
 from tui.wires.json_text import Json, NotJSON, child, dumps, loads, text
 
 KINDS: dict[str, BlockKind] = {
@@ -49,7 +50,7 @@ CARRIERS: dict[BlockKind, tuple[str, EventMaker | None]] = {
     "search": ("partial_json", None),
 }
 """Per block kind: the delta field with its text, and the event made from it; opaque blocks and searches give none."""
-_WITH_JSON = frozenset({"tool_call", "opaque", "search"})
+_ITEMS_WITH_JSON = frozenset({"opaque", "search"})
 
 
 @dataclass(slots=True)
@@ -61,8 +62,8 @@ class OpenBlock:
     raw: Json
     carrier: str
     delta: EventMaker | None
-    json_pieces: list[str] | None
-    """Pieces of the JSON arguments so far; None if this kind has no arguments."""
+    json_pieces: ArrivingJson | list[str] | None
+    """The JSON arguments so far: a list where they become part of the item; None if this kind has no arguments."""
     signature: str = ""
     citations: list[object] = field(default_factory=list)
     extra: dict[str, str] = field(default_factory=dict)
@@ -72,7 +73,10 @@ class OpenBlock:
 def open_block(index: int, kind: BlockKind, raw: Json) -> OpenBlock:
     """Return a new block of this kind."""
     carrier, delta = CARRIERS.get(kind, ("", None))
-    return OpenBlock(index, kind, raw, carrier, delta, [] if kind in _WITH_JSON else None)
+    pieces: ArrivingJson | list[str] | None = ArrivingJson() if kind == "tool_call" else None
+    if kind in _ITEMS_WITH_JSON:
+        pieces = []
+    return OpenBlock(index, kind, raw, carrier, delta, pieces)
 
 
 def kind_of(item: Json) -> BlockKind:
@@ -131,16 +135,12 @@ def stop_events(block: OpenBlock, *, empty_signatures: bool) -> list[StreamEvent
 
 
 def _close_call(block: OpenBlock) -> list[StreamEvent]:
-    arguments = "".join(block.json_pieces or ())
-    if not arguments.strip():
+    arrived = block.json_pieces
+    if not isinstance(arrived, ArrivingJson) or arrived.is_blank:
         whole_input = block.raw.get("input")
         arguments = dumps(whole_input if whole_input is not None else {})
         return [ToolArgsDelta(block.index, arguments), BlockFinished(block.index)]
-    try:
-        loads(arguments)
-    except NotJSON:
-        return []
-    return [BlockFinished(block.index)]
+    return [BlockFinished(block.index)] if arrived.is_json() else []
 
 
 def _open_text(block: OpenBlock) -> list[StreamEvent]:
@@ -214,7 +214,7 @@ def _whole_item(block: OpenBlock) -> dict[str, object]:
     for key, piece in block.extra.items():
         before = item.get(key)
         item[key] = (before if isinstance(before, str) else "") + piece
-    arguments = "".join(block.json_pieces or ())
+    arguments = "".join(block.json_pieces) if isinstance(block.json_pieces, list) else ""
     if arguments.strip():
         try:
             item["input"] = loads(arguments)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from tui.domain.blocks import ProviderState
 from tui.domain.stream import BlockFinished, BlockNamed, BlockStarted, ProviderStateReceived, StreamEvent, ToolArgsDelta
-from tui.wires.json_text import Json, NotJSON, child, dumps, loads, text
+from tui.wires.arriving_json import ArrivingJson
+from tui.wires.json_text import Json, child, dumps, text
 
 STATE_KEYS = frozenset({"extra_content", "thought_signature"})
 """Opaque fields of a tool call that are sent back with it (Google's compatible endpoint)."""
@@ -26,19 +27,14 @@ class _Call:
     block: int
     name: str
     call_id: str
-    pieces: list[str] = field(default_factory=list)
+    arguments: ArrivingJson = field(default_factory=ArrivingJson)
     asked: int = 0
     """How often ``is_whole`` was called."""
 
     def is_whole(self) -> bool:
         """Whether the arguments are a complete object; always False after ``ASKED_AT_MOST`` checks."""
         self.asked += 1
-        if self.asked > ASKED_AT_MOST:
-            return False
-        try:
-            return isinstance(loads("".join(self.pieces)), dict)
-        except NotJSON:
-            return False
+        return self.asked <= ASKED_AT_MOST and self.arguments.is_object()
 
 
 class ToolCalls:
@@ -74,7 +70,7 @@ class ToolCalls:
         arguments = function.get("arguments")
         if arguments.__class__ is not str or not arguments:
             return None
-        call.pieces.append(arguments)
+        call.arguments.append(arguments)
         return ToolArgsDelta(call.block, arguments)
 
     def on_whole(self, calls: list[object], events: list[StreamEvent]) -> None:
@@ -131,7 +127,7 @@ class ToolCalls:
             call.call_id = call_id
             self._by_id[call_id] = call
             events.append(BlockNamed(call.block, None, call_id))
-        if name and name != call.name and not call.pieces:
+        if name and name != call.name and call.arguments.is_empty:
             call.name = name if name.startswith(call.name) else call.name + name
             events.append(BlockNamed(call.block, call.name, None))
 
@@ -141,9 +137,9 @@ class ToolCalls:
         if arguments is None:
             arguments = function.get("input")
         if isinstance(arguments, dict | list):
-            arguments = dumps(arguments) if not call.pieces else ""
+            arguments = dumps(arguments) if call.arguments.is_empty else ""
         if isinstance(arguments, str) and arguments:
-            call.pieces.append(arguments)
+            call.arguments.append(arguments)
             events.append(ToolArgsDelta(call.block, arguments))
         state = {key: value for key, value in delta.items() if key in STATE_KEYS and value}
         if state:
