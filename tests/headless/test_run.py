@@ -146,6 +146,45 @@ def test_an_answer_that_begins_anew_with_other_words_follows_in_full_and_stderr_
     assert "it follows in full" in err
 
 
+BEGUN_ANEW: Script = [
+    ResponseStarted("m", "r"),
+    *words("The answer"),
+    ResponseStarted("m", "r", restarted=True),
+    *words("The reply is 42.", 1),
+    *finish(),
+]
+
+
+def test_an_answer_that_the_server_itself_begins_anew_follows_in_full_and_stderr_says_so(engine: EngineThread) -> None:
+    code, out, err = _run(engine, [BEGUN_ANEW])
+    assert (code, out) == (0, "The answer\n\nThe reply is 42.\n")
+    assert "it follows in full" in err
+
+
+def test_json_lines_say_that_the_server_began_the_answer_anew(engine: EngineThread) -> None:
+    _, out, _ = _run(engine, [BEGUN_ANEW], output=OutputFormat.JSONL)
+    lines = [json.loads(line) for line in out.splitlines()]
+    told = [(line["type"], line.get("text", line.get("error"))) for line in lines if line["type"] in ("text", "reset")]
+    assert told == [("text", "The answer"), ("reset", None), ("text", "The reply is 42.")]
+
+
+def test_an_answer_that_ends_for_an_unknown_reason_is_4_and_stderr_names_the_reason(engine: EngineThread) -> None:
+    script: Script = [ResponseStarted("m", "r"), *words("Half"), *finish(Finish.OTHER, detail="preempted")]
+    code, out, err = _run(engine, [script])
+    assert (code, out) == (4, "Half\n")
+    assert "may be incomplete. Reason: preempted" in err
+
+
+def test_an_answer_without_text_is_4_and_stderr_says_so(engine: EngineThread) -> None:
+    script: Script = [
+        ResponseStarted("m", "r"),
+        BlockStarted(0, "opaque", "custom_tool_call"),
+        BlockFinished(0),
+        *finish(),
+    ]
+    assert _run(engine, [script]) == (4, "", "ponder: The answer has no text.\n")
+
+
 def test_json_is_one_object(engine: EngineThread) -> None:
     script = [ResponseStarted("m", "r"), *thought("Hm"), *words("Hello", 1), *finish()]
     code, out, err = _run(engine, [script], output=OutputFormat.JSON)

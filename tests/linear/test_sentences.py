@@ -107,6 +107,7 @@ def test_a_retry_says_why_and_when() -> None:
         (answer(interrupted=CRASHED), "The answer is incomplete: the program ended."),
         (answer(interrupted="stream cut"), "The answer is incomplete: stream cut."),
         (answer(stop=Stop(Finish.LENGTH)), "The answer was cut at the output limit."),
+        (answer(stop=Stop(Finish.OTHER, "preempted")), "The answer ended in an unusual way: preempted."),
         (answer(stop=Stop(Finish.REFUSAL, detail="policy")), "The model refused: policy."),
         (answer(stop=Stop(Finish.STOP)), ""),
         (answer(), ""),

@@ -15,6 +15,7 @@ from tui.domain.compression import CompressionPreview, SummaryRun
 from tui.domain.cost import paid_in
 from tui.domain.events import CompressionFinished
 from tui.domain.messages import CANCELLED
+from tui.domain.stream import Finish, Stop
 from tui.domain.usage import Usage
 from tui.ui.chat.status_line import status_of
 from tui.ui.dialogs.inspector import bill_page, parts_page
@@ -103,6 +104,14 @@ def test_the_usage_line_has_what_was_read_from_and_written_to_the_cache() -> Non
     assert said(6_100, 0) == "in 8.2k (6.1k cached)"
     assert said(0, 1_200) == "in 8.2k (1.2k written)"
     assert said(None, None) == "in 8.2k"
+
+
+def test_the_usage_line_names_the_reason_of_an_end_that_nobody_knows() -> None:
+    answer = replace(TURN.messages[1], stop=Stop(Finish.OTHER, "preempted"))
+    line = usage_line(answer, (answer,))
+    assert line is not None
+    line.height(100)
+    assert plain(line.line(0)).startswith("⚠ ended in an unusual way: preempted · ")
 
 
 def test_the_usage_line_says_how_long_the_first_token_took_and_how_fast_the_others_came() -> None:

@@ -25,7 +25,7 @@ from tui.domain.events import (
 from tui.domain.fenced import fenced
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
-from tui.domain.stream import SearchReported, TextDelta, ThinkingDelta
+from tui.domain.stream import ResponseStarted, SearchReported, TextDelta, ThinkingDelta
 from tui.domain.web_search import WEB_SEARCH, WebSearch, error_sentence
 
 Update = (
@@ -67,7 +67,7 @@ class Updates:
                 yield from self._text(text)
             case Streamed(event=ThinkingDelta(_, text)):
                 yield helpers.update_agent_thought_text(whole_text([text]))
-            case AttemptReset():
+            case AttemptReset() | Streamed(event=ResponseStarted(restarted=True)):
                 self._answer.begin_again()
             case Streamed(_, round_, attempt, SearchReported(index, search)):
                 yield self._searched(search.id or f"{WEB_SEARCH}_{round_}_{attempt}_{index}", search)

@@ -47,7 +47,10 @@ _SENTENCES = {
     Finish.CONTEXT_FULL: ("The answer was cut: the context window is full.", "/compress"),
     Finish.FILTER: ("The provider's filter stopped the answer.", ""),
     Finish.REFUSAL: ("The model refused to answer.", ""),
+    Finish.OTHER: ("The answer ended in an unusual way and may be incomplete.", ""),
 }
+_NAMED = (*_REFUSED, Finish.OTHER)
+"""Ends whose reason is worth reading in the provider's own word."""
 
 
 class TurnLoop:
@@ -200,7 +203,7 @@ class TurnLoop:
         if stop.finish not in _SENTENCES:
             return
         sentence, advice = _SENTENCES[stop.finish]
-        reason = stop.detail or (stop.raw if stop.finish in _REFUSED else None)
+        reason = stop.detail or (stop.raw if stop.finish in _NAMED else None)
         self.turn.publish(Notice(Severity.WARNING, f"{sentence} Reason: {reason}" if reason else sentence, advice))
 
     def _notice(self, sentence: str) -> None:

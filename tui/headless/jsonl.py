@@ -25,7 +25,15 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.printable import json_escaped
-from tui.domain.stream import ModelLoading, PromptRead, SearchReported, TextDelta, ThinkingDelta, ToolArgsDelta
+from tui.domain.stream import (
+    ModelLoading,
+    PromptRead,
+    ResponseStarted,
+    SearchReported,
+    TextDelta,
+    ThinkingDelta,
+    ToolArgsDelta,
+)
 from tui.headless.run_result import (
     RunResult,
     error_object,
@@ -102,7 +110,7 @@ class JsonLinesWriter:
     def take(self, event: AppEvent) -> None:
         """Write the event's line, if it has one."""
         self._remembered.take(event)
-        line = self._delta(event) if isinstance(event, Streamed) else _line(event)
+        line = self._streamed(event) if isinstance(event, Streamed) else _line(event)
         if line is not None:
             _write(self._out, line)
 
@@ -116,15 +124,21 @@ class JsonLinesWriter:
     def flush(self) -> None:
         self._out.flush()
 
-    def _delta(self, streamed: Streamed) -> Line | None:
-        delta = streamed.event
-        if isinstance(delta, ModelLoading | PromptRead):
-            return {"type": "loading" if isinstance(delta, ModelLoading) else "reading", "share": delta.share}
-        if isinstance(delta, SearchReported):
-            place: Line = {"round": streamed.round, "attempt": streamed.attempt, "block": delta.index}
-            return {"type": "search", **place, **search_object(delta.search), "done": delta.search.done}
-        if not isinstance(delta, TextDelta | ThinkingDelta | ToolArgsDelta):
-            return None
+    def _streamed(self, streamed: Streamed) -> Line | None:
+        place: Line = {"round": streamed.round, "attempt": streamed.attempt}
+        match streamed.event:
+            case ModelLoading(share) | PromptRead(share) as progress:
+                return {"type": "loading" if isinstance(progress, ModelLoading) else "reading", "share": share}
+            case SearchReported(index, search):
+                return {"type": "search", **place, "block": index, **search_object(search), "done": search.done}
+            case ResponseStarted(restarted=True):
+                return {"type": "reset", **place, "error": None}
+            case TextDelta() | ThinkingDelta() | ToolArgsDelta() as delta:
+                return self._delta(streamed, delta)
+            case _:
+                return None
+
+    def _delta(self, streamed: Streamed, delta: TextDelta | ThinkingDelta | ToolArgsDelta) -> Line | None:
         if self._hide_thinking and isinstance(delta, ThinkingDelta):
             return None
         joiner = self._joiners.setdefault((streamed.round, streamed.attempt, delta.index), SurrogateJoiner())

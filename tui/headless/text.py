@@ -22,10 +22,18 @@ from tui.domain.events import (
     ToolStarted,
 )
 from tui.domain.printable import one_line, printable
-from tui.domain.stream import BlockFinished, ModelLoading, PromptRead, SearchReported, TextDelta, ThinkingDelta
+from tui.domain.stream import (
+    BlockFinished,
+    ModelLoading,
+    PromptRead,
+    ResponseStarted,
+    SearchReported,
+    TextDelta,
+    ThinkingDelta,
+)
 from tui.domain.thinking import PlanState
 from tui.domain.web_search import WEB_SEARCH, WebSearch, error_sentence
-from tui.headless.run_result import PARAGRAPH, RunResult, cited_sources, received
+from tui.headless.run_result import PARAGRAPH, ExitCode, RunResult, cited_sources, received
 
 _CLEAR_LINE = "\r\x1b[K"
 
@@ -80,7 +88,7 @@ class TextWriter:
                 self._end_thinking()
             case Streamed(event=ModelLoading() | PromptRead() as progress) if self._err_is_terminal:
                 self._show_progress(progress)
-            case AttemptReset():
+            case AttemptReset() | Streamed(event=ResponseStarted(restarted=True)):
                 self._message.begin_again()
                 self._end_thinking()
             case MessageCompleted(_, _, message) if not message.superseded:
@@ -99,6 +107,8 @@ class TextWriter:
             self._out.write("\n".join(["", "Sources:", *source_lines(cited), ""]))
         if result.error is not None:
             self._write_error(result.error)
+        elif result.exit is ExitCode.NO_WHOLE_ANSWER and not received(result).strip():
+            self._note("The answer has no text.")
         self.flush()
 
     def flush(self) -> None:
@@ -149,7 +159,7 @@ class TextWriter:
         if not fresh:
             return
         if is_new:
-            self._err.write("\nponder: the stream broke and the answer began anew; it follows in full\n")
+            self._err.write("\nponder: the answer began anew; it follows in full\n")
         if (is_first or is_new) and self._any_text:
             self._put(PARAGRAPH)
         self._put(fresh)

@@ -23,6 +23,7 @@ STOPS = {
     Finish.REFUSAL: "The model refused",
     Finish.CONTEXT_FULL: "The context window is full",
     Finish.MALFORMED_CALL: "The model made an invalid tool call",
+    Finish.OTHER: "The answer ended in an unusual way",
 }
 SIGNS = {
     " · ": ", ",
@@ -102,7 +103,8 @@ def stop_text(message: Message) -> str:
         why = "the program ended" if message.interrupted == CRASHED else one_line(message.interrupted, 200)
         return ended(f"The answer is incomplete: {why}")
     if message.stop is not None and message.stop.finish in STOPS:
-        detail = f": {one_line(message.stop.detail, 200)}" if message.stop.detail else ""
+        reason = message.stop.detail or (message.stop.raw if message.stop.finish is Finish.OTHER else "")
+        detail = f": {one_line(reason, 200)}" if reason else ""
         return ended(f"{STOPS[message.stop.finish]}{detail}")
     return ""
 

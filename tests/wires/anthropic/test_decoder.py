@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.narrow import expect_type
 from tests.wires.anthropic.spoken import STOPPED, assembled, block, delta, ended, events_of, frame, start, stop
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import OpaqueBlock, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock
@@ -17,6 +18,7 @@ from tui.domain.stream import (
     BlockStarted,
     Finish,
     ProviderRemark,
+    ProviderStateReceived,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -73,6 +75,27 @@ def test_hidden_thinking_keeps_its_seal():
         ThinkingBlock(text="", form=ThinkingForm.HIDDEN, provider_state=ProviderState(signature="c2ln")),
         ThinkingBlock(text="", form=ThinkingForm.HIDDEN, provider_state=ProviderState(encrypted="ZGF0YQ==")),
     )
+
+
+def test_a_signature_in_many_pieces_is_told_once_and_whole():
+    pieces = [delta(0, "signature_delta", signature="c2ln") for _ in range(500)]
+    stream = [
+        start(),
+        block(0, type="thinking", thinking="", signature=""),
+        *pieces,
+        stop(0),
+        ended("end_turn"),
+        STOPPED,
+    ]
+    told = [event for event in events_of(stream) if isinstance(event, ProviderStateReceived)]
+    assert told == [ProviderStateReceived(0, ProviderState(signature="c2ln" * 500))]
+
+
+def test_a_field_of_an_unknown_block_in_many_pieces_is_joined():
+    pieces = [delta(0, "odd_delta", blob="ab") for _ in range(500)]
+    stream = [start(), block(0, type="odd", blob="x"), *pieces, stop(0), ended("end_turn"), STOPPED]
+    (kept,) = assembled(stream).blocks()
+    assert json.loads(expect_type(OpaqueBlock, kept).raw)["blob"] == "x" + "ab" * 500
 
 
 @pytest.mark.parametrize(("quirk", "provider_state"), [(True, ProviderState(signature="")), (False, None)])

@@ -13,7 +13,7 @@ from tests.wires.chat.script import DONE, assembled, chunk, events_of, frame
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.stream import Finish, ResponseFinished, Stop, StreamEvent
+from tui.domain.stream import Finish, ProviderRemark, ResponseFinished, Stop, StreamEvent
 from tui.wires.openai_chat import WIRE
 from tui.wires.wire import ErrorResponse
 
@@ -58,10 +58,12 @@ def test_an_empty_finish_reason_ends_nothing():
 LATE_CALL = {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]}
 
 
-@pytest.mark.parametrize("late", [{"content": " and more"}, LATE_CALL])
-def test_content_after_the_finish_reason_is_ignored_and_logged(late, caplog):
+@pytest.mark.parametrize(("late", "remarks"), [({"content": " and more"}, 1), (LATE_CALL, 0)])
+def test_content_after_the_finish_reason_is_left_out_and_its_words_are_told(late, remarks, caplog):
     events = events_of([HELLO, chunk({}, "stop"), chunk(late), chunk(late), DONE])
     assert assembled(events).blocks() == (TextBlock(text="Hello"),)
+    told = [event.text for event in events if isinstance(event, ProviderRemark)]
+    assert told == ["The server sent more after the end of its answer, left out: “and more and more”"] * remarks
     assert events[-1] == ResponseFinished(Stop(Finish.STOP, "stop"))
     assert "ignored content after the finish reason stop, in chunks: 2" in caplog.text
 

@@ -25,6 +25,7 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
+    CitationsReceived,
     Finish,
     ProviderStateReceived,
     ResponseFinished,
@@ -416,3 +417,27 @@ def test_the_short_way_and_the_long_way_agree(pieces: list[dict[str, object]]) -
             said.append(fault.kind)
         told.append(said)
     assert told[0] == told[1]
+
+
+def test_very_many_sources_are_not_all_told_with_each_one():
+    source = {"type": "url_citation", "url": "https://a.example", "title": "a", "start_index": 0, "end_index": 1}
+    kind = "output_text.annotation.added"
+    annotated = [event(kind, output_index=0, content_index=0, annotation=source) for _ in range(2_000)]
+    _, events = fed(added(message()), words("hello"), *annotated)
+    told = [made for made in events if isinstance(made, CitationsReceived)]
+    assert [len(made.citations) for made in told[:16]] == list(range(1, 17))
+    assert len(told) < 150
+    part = {"type": "output_text", "text": "hello", "annotations": [source] * 2_000}
+    _, events = fed(added(message()), words("hello"), *annotated, done(message(content=[part])))
+    assert [len(made.citations) for made in events if isinstance(made, CitationsReceived)][-1] == 2_000
+
+
+def test_a_server_that_contradicts_itself_again_and_again_is_refused():
+    stream = [
+        one
+        for at in range(40)
+        for one in (added(message(), at), words(f"hello {at}", at), done(message("bye", id=f"m{at}"), at))
+    ]
+    with pytest.raises(ProviderError, match="again and again") as refused:
+        fed(*stream)
+    assert not refused.value.retryable

@@ -19,6 +19,7 @@ STOPS = {
     Finish.REFUSAL: "refused",
     Finish.CONTEXT_FULL: "context window full",
     Finish.MALFORMED_CALL: "invalid tool call",
+    Finish.OTHER: "ended in an unusual way",
 }
 
 
@@ -61,7 +62,8 @@ def usage_line(message: Message, bill: Sequence[Message]) -> Caption | None:
         ended = "the program ended" if message.interrupted == CRASHED else one_line(message.interrupted, 80)
         why = Run("⚠ stopped by you" if ended == CANCELLED else f"⚠ incomplete: {ended}", "warning")
     elif message.stop is not None and message.stop.finish in STOPS:
-        detail = f": {one_line(message.stop.detail, 80)}" if message.stop.detail else ""
+        reason = message.stop.detail or (message.stop.raw if message.stop.finish is Finish.OTHER else "")
+        detail = f": {one_line(reason, 80)}" if reason else ""
         why = Run(f"⚠ {STOPS[message.stop.finish]}{detail}", "warning")
     bills = [
         bill_of(bill),

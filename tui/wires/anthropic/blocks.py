@@ -64,10 +64,11 @@ class OpenBlock:
     delta: EventMaker | None
     json_pieces: ArrivingJson | list[str] | None
     """The JSON arguments so far: a list where they become part of the item; None if this kind has no arguments."""
-    signature: str = ""
+    signatures: list[str] = field(default_factory=list)
+    """Pieces of the signature. It is only known whole at the stop, and thinking without its stop is not sent back."""
     citations: list[object] = field(default_factory=list)
-    extra: dict[str, str] = field(default_factory=dict)
-    """String fields of unknown deltas, added to the raw item of an opaque block."""
+    extra: dict[str, list[str]] = field(default_factory=dict)
+    """Pieces of the string fields of unknown deltas, added to the raw item of an opaque block."""
 
 
 def open_block(index: int, kind: BlockKind, raw: Json) -> OpenBlock:
@@ -98,14 +99,13 @@ def delta_events(block: OpenBlock, delta: Json) -> list[StreamEvent]:
         return [] if block.delta is None else [block.delta(block.index, piece)]
     name = text(delta, "type")
     if name == "signature_delta" and block.kind == "thinking":
-        block.signature += text(delta, "signature")
-        return [ProviderStateReceived(block.index, ProviderState(signature=block.signature))] if block.signature else []
-    if name == "citations_delta" and block.kind == "text":
+        block.signatures.append(text(delta, "signature"))
+    elif name == "citations_delta" and block.kind == "text":
         block.citations.append(delta.get("citation"))
     elif block.kind in ("opaque", "search"):
         for key, value in delta.items():
             if key != "type" and isinstance(value, str):
-                block.extra[key] = block.extra.get(key, "") + value
+                block.extra.setdefault(key, []).append(value)
     return []
 
 
@@ -129,8 +129,9 @@ def stop_events(block: OpenBlock, *, empty_signatures: bool) -> list[StreamEvent
             CitationsReceived(index, citations_of(block.citations)),
             BlockFinished(index),
         ]
-    if empty_signatures and not block.signature and text(block.raw, "type") == "thinking":
-        return [ProviderStateReceived(index, ProviderState(signature="")), BlockFinished(index)]
+    signature = "".join(block.signatures)
+    if signature or (empty_signatures and text(block.raw, "type") == "thinking"):
+        return [ProviderStateReceived(index, ProviderState(signature=signature)), BlockFinished(index)]
     return [BlockFinished(index)]
 
 
@@ -159,7 +160,7 @@ def _open_thinking(block: OpenBlock) -> list[StreamEvent]:
     if content := text(block.raw, "thinking"):
         events.append(ThinkingDelta(block.index, content))
     if signature := text(block.raw, "signature"):
-        block.signature = signature
+        block.signatures.append(signature)
         events.append(ProviderStateReceived(block.index, ProviderState(signature=signature)))
     return events
 
@@ -211,9 +212,9 @@ OPENERS: dict[str, Callable[[OpenBlock], list[StreamEvent]]] = {
 def _whole_item(block: OpenBlock) -> dict[str, object]:
     """Return the complete item, assembled from its start and its deltas."""
     item = dict(block.raw)
-    for key, piece in block.extra.items():
+    for key, pieces in block.extra.items():
         before = item.get(key)
-        item[key] = (before if isinstance(before, str) else "") + piece
+        item[key] = "".join([before if isinstance(before, str) else "", *pieces])
     arguments = "".join(block.json_pieces) if isinstance(block.json_pieces, list) else ""
     if arguments.strip():
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
     Finish,
     PromptRead,
+    ProviderRemark,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -158,6 +160,17 @@ def _first(usage: Json, paths: Sequence[tuple[str, ...]]) -> int | None:
 def _cost(usage: Json) -> float | None:
     cost = dollars(usage, "cost")
     return cost if cost is not None else dollars(usage, "cost", "total_cost")
+
+
+LONGEST_EXCERPT = 80
+
+
+def _late_remark(late: Sequence[Json]) -> Iterator[ProviderRemark]:
+    """A remark about words that came after the end of the answer and are not part of it."""
+    words = "".join(islice((text(delta, "content") for delta in late), LONGEST_EXCERPT)).strip()
+    if words:
+        excerpt = words if len(words) <= LONGEST_EXCERPT else f"{words[:LONGEST_EXCERPT]}…"
+        yield ProviderRemark("late_content", f"The server sent more after the end of its answer, left out: “{excerpt}”")
 
 
 NOTHING: tuple[StreamEvent, ...] = ()
@@ -333,9 +346,10 @@ class ChatDecoder:
     def _end(self) -> Sequence[StreamEvent]:
         """Return the events held until the end: text, the provider state, the calls and the stop."""
         self._ended, self._running, self._unfinished = True, False, False
+        events: list[StreamEvent] = []
         if self._late:
             LOG.warning("ignored content after the finish reason %s, in chunks: %d", self._finish_raw, len(self._late))
-        events: list[StreamEvent] = []
+            events += _late_remark(self._late)
         message = self._message
         message.end_blocks(events)
         stop = chat_stop(self._finish_raw, self._detail, called=message.called, refused=message.refused)

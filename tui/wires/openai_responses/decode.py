@@ -15,7 +15,6 @@ import orjson
 from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
-    CitationsReceived,
     Finish,
     ProviderStateReceived,
     ResponseFinished,
@@ -45,11 +44,14 @@ from tui.wires.openai_responses.items import (
     new_item,
     with_output_index,
 )
-from tui.wires.openai_responses.web_search import charged_searches, citations_of
+from tui.wires.openai_responses.web_search import charged_searches
 from tui.wires.wire import Frame
 
 NOTHING: tuple[StreamEvent, ...] = ()
 TEXT_DELTA = "response.output_text.delta"
+
+MOST_RESTARTS = 16
+"""Each one sends all finished items again."""
 
 
 class ResponseOutput:
@@ -61,6 +63,7 @@ class ResponseOutput:
         self._items: dict[int, Item] = {}
         self._writing = NOT_WRITING
         self._next_index = 0
+        self._restarts = 0
 
     def next_piece(self, event: Any) -> StreamEvent | None:
         """Fast path: return the event of a delta of the open part; None or LookupError for any other event."""
@@ -126,8 +129,7 @@ class ResponseOutput:
         if not isinstance(item, MessageItem) or item.done is not None or not annotation:
             return NOTHING
         part, events = self._part(item, event, "text")
-        part.annotations = [*part.annotations, annotation]
-        return [*events, CitationsReceived(part.index, citations_of(part.annotations))]
+        return [*events, *part.annotate(annotation)]
 
     def on_thinking(self, event: Json, field: str, sub_name: str) -> Sequence[StreamEvent]:
         """Handle a delta of a summary or of the reasoning itself."""
@@ -222,6 +224,10 @@ class ResponseOutput:
             return item.settle(raw)
         except Contradiction:
             item.done = raw
+            self._restarts += 1
+            if self._restarts > MOST_RESTARTS:
+                why = "The server contradicts again and again what it has sent before"
+                raise ProviderError(ErrorKind.BAD_FRAME, why, retryable=False) from None
             return self._restart()
 
     def _restart(self) -> Sequence[StreamEvent]:

@@ -31,6 +31,10 @@ ANNOTATIONS = "annotations"
 """In the state of a part of a message: its annotations as received."""
 
 
+FEW = 16
+"""Up to so many sources, each new one gives an event; of more, every sixteenth part does."""
+
+
 class Contradiction(Exception):
     """The finished item does not start with the text of its deltas, so it replaces them."""
 
@@ -223,7 +227,7 @@ class MessageItem(Item):
                 key_of_part = position if position not in self.parts else ("finished", position)
             unmatched.pop(key_of_part, None)
             part, opened = self.part(key_of_part, "refusal" if refusal else "text")
-            part.annotations = children(raw, "annotations")
+            part.annotations = list(children(raw, "annotations"))
             events += opened
             events += part.complete(final)
         if added and any(part.pieces for part in unmatched.values()):
@@ -265,13 +269,23 @@ def _streamed_position(final: str, position: int, parts: Mapping[object, Message
 class MessagePart:
     """A content part while it is streamed."""
 
-    __slots__ = ("annotations", "index", "kind", "pieces")
+    __slots__ = ("annotations", "index", "kind", "pieces", "reported")
 
     def __init__(self, index: int, kind: BlockKind) -> None:
         self.index = index
         self.kind = kind
         self.pieces: list[str] = []
-        self.annotations: Sequence[Json] = ()
+        self.annotations: list[Json] = []
+        self.reported = 0
+        """How many of them the last event had."""
+
+    def annotate(self, annotation: Json) -> list[StreamEvent]:
+        """Add a source. An event has all so far, so of very many only some give one; the finished item has all."""
+        self.annotations.append(annotation)
+        if len(self.annotations) - self.reported <= self.reported // FEW:
+            return []
+        self.reported = len(self.annotations)
+        return [CitationsReceived(self.index, citations_of(self.annotations))]
 
     def complete(self, final: str) -> list[StreamEvent]:
         """Return the rest of the text. Raises Contradiction."""
