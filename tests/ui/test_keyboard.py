@@ -126,6 +126,17 @@ def test_a_paste_is_one_paste_whatever_it_holds(size: int) -> None:
     assert told == ["x", inside.replace("\x00", ""), "y", "up", "", "z"]
 
 
+def test_a_paste_of_many_megabytes_is_not_copied_with_each_piece() -> None:
+    """Copied with each of its pieces, this one would take an hour."""
+    keyboard = Keyboard(lambda ground: None)
+    piece = "lorem ipsum ж\n" * 73
+    assert not [*keyboard.feed("\x1b[200~")]
+    assert not any([*keyboard.feed(piece)] for _ in range(80_000))
+    (paste,) = keyboard.feed("\x1b[201~")
+    assert isinstance(paste, events.Paste)
+    assert len(paste.text) == 80_000 * len(piece)
+
+
 def test_a_paste_whose_end_never_comes_does_not_swallow_what_is_typed_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("tui.ui.terminal.driver.time.monotonic", lambda: now[0])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tui.catalog.facts import Quirks
 from tui.domain.messages import WireName
-from tui.wires import arriving_json
-from tui.wires.arriving_json import KEPT, ArrivingJson
+from tui.wires import json_text
+from tui.wires.json_text import KEPT, ArrivingJson
 from tui.wires.wire import Frame, wire_named
 
 VALUES = st.recursive(
@@ -24,10 +24,10 @@ VALUES = st.recursive(
 
 
 def arrived(text: str, cuts: list[int]) -> ArrivingJson:
-    json_text = ArrivingJson()
+    arriving = ArrivingJson()
     for start, end in pairwise([0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]):
-        json_text.append(text[start:end])
-    return json_text
+        arriving.append(text[start:end])
+    return arriving
 
 
 @given(st.dictionaries(st.text('"\\}x', max_size=4), VALUES, max_size=4), st.lists(st.integers(0, 200)), st.booleans())
@@ -37,7 +37,7 @@ def test_an_object_is_complete_at_its_end_and_not_before(
     text = json.dumps(value, ensure_ascii=ascii_only)
     with pytest.MonkeyPatch.context() as patch:
         for kept in (KEPT, 4, 1):
-            patch.setattr(arriving_json, "KEPT", kept)
+            patch.setattr(json_text, "KEPT", kept)
             assert arrived(text, cuts).is_object()
             assert not any(arrived(text[:end], cuts).is_object() for end in range(len(text)))
 

@@ -103,7 +103,10 @@ class Keyboard(XTermParser):
         self._on_background = on_background
         self._answer: str | None = None
         self._before = ""
-        self._paste: str | None = None
+        self._paste: list[str] | None = None
+        """What arrived of a paste, in pieces: joining at each read would take quadratic time."""
+        self._paste_end = ""
+        """Its last characters, which may be the beginning of its end."""
         self._pasting = 0.0
         self._report, self._reporting = "", 0.0
         super().__init__(debug)
@@ -145,7 +148,7 @@ class Keyboard(XTermParser):
         typed, rest = text[len(self._before) : end], text[end:]
         # The start of a paste may be divided between two reads: keep enough of the end to recognise it.
         self._before = "" if begins >= 0 else text[1 - len(PASTE) :]
-        self._paste = None if begins < 0 else ""
+        self._paste, self._paste_end = (None if begins < 0 else []), ""
         self._pasting = time.monotonic()
         # Textual's limit for sequences is shorter than a terminal's name; the rest of the name would be typed.
         kept = REPORTS.sub("", typed)
@@ -158,13 +161,17 @@ class Keyboard(XTermParser):
 
     def _pasted(self, data: str) -> Generator[Message, None, str]:
         """Collect a paste up to its end; returns the rest. Textual's parser sees an empty paste."""
-        known = self._paste or ""
+        pieces = [] if self._paste is None else self._paste
         self._pasting = time.monotonic()
-        self._paste = known + data
-        ends = self._paste.find(PASTED, max(0, len(known) - len(PASTED)))
+        pieces.append(data)
+        searched = self._paste_end + data
+        ends = searched.find(PASTED)
         if ends < 0:
+            self._paste_end = searched[1 - len(PASTED) :]
             return ""
-        text, rest = self._paste[:ends], self._paste[ends + len(PASTED) :]
+        whole = "".join(pieces)
+        ends += len(whole) - len(searched)
+        text, rest = whole[:ends], whole[ends + len(PASTED) :]
         self._paste = None
         # Textual's parser saw only the start of the paste: its own event is empty, and ours has the text.
         for event in super().feed(PASTED):

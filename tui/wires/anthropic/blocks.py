@@ -22,8 +22,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.wires.anthropic.web_search import citations_of, is_search, search_of
-from tui.wires.arriving_json import ArrivingJson
-from tui.wires.json_text import Json, NotJSON, child, dumps, loads, text
+from tui.wires.json_text import ArrivingJson, Json, NotJSON, child, dumps, loads, text
 
 KINDS: dict[str, BlockKind] = {
     "text": "text",

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from tui.domain.blocks import ProviderState
 from tui.domain.stream import BlockFinished, BlockNamed, BlockStarted, ProviderStateReceived, StreamEvent, ToolArgsDelta
-from tui.wires.arriving_json import ArrivingJson
-from tui.wires.json_text import Json, child, dumps, text
+from tui.wires.json_text import ArrivingJson, Json, child, dumps, text
 
 STATE_KEYS = frozenset({"extra_content", "thought_signature"})
 """Opaque fields of a tool call that are sent back with it (Google's compatible endpoint)."""
