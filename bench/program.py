@@ -51,23 +51,24 @@ class Watched(PonderApp):
 
     async def _watch(self) -> None:
         await asyncio.sleep(1.5)  # sidebar and models come after the first screen
-        late: list[tuple[float, float]] = []
+        late: list[tuple[float, float, float]] = []
         speaker = threading.Thread(target=self._speak, daemon=True)
         speaker.start()
         await asyncio.sleep(0.7)  # what the answer already is
         self._result.with_suffix(".go").touch()
         used, begun = time.process_time(), time.perf_counter()
         while not self._ended or time.perf_counter() < self._ended + AROUND_END_S[1]:
-            before = time.perf_counter()
+            before, worked = time.perf_counter(), time.thread_time()
             await asyncio.sleep(TICK_S)
-            late.append((before, time.perf_counter() - before - TICK_S))
+            late.append((before, time.perf_counter() - before - TICK_S, time.thread_time() - worked))
         used, took = time.process_time() - used, time.perf_counter() - begun
-        streaming = [lag for at, lag in late if at < self._ended - AROUND_END_S[0]]
-        ending = [lag for at, lag in late if at >= self._ended - AROUND_END_S[0]]
+        streaming = [lag for at, lag, _ in late if at < self._ended - AROUND_END_S[0]]
+        ending = [(lag, work) for at, lag, work in late if at >= self._ended - AROUND_END_S[0]]
         figures = {
             "cpu": used / took,
             "lag_p99_ms": percentile(streaming, 0.99) * 1000,
-            "end_block_ms": max(ending) * 1000,
+            "end_block_ms": max(lag for lag, _ in ending) * 1000,
+            "end_work_ms": max(work for _, work in ending) * 1000,
         }
         self._result.write_text(json.dumps(figures), encoding="utf-8")
         self.exit()

@@ -20,6 +20,7 @@ from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import count
 from tui.domain.lazy_regex import lazy_regex
+from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
 from tui.engine.state import Phase, SessionView
 from tui.ui import first_answer
@@ -246,7 +247,6 @@ class InputArea(Vertical):
         The cost of a typed command comes first: the state was said before it was typed.
         """
         parts = [self._cost, *self._rule] if self._cost else list(self._rule)
-        self.set_class(bool(parts), "-titled")
         while len(parts) > 2 and len(" · ".join(parts)) > self.size.width - 4:
             parts.pop(-2)
         text = escape(f" {' · '.join(parts)} ") if parts else ""
@@ -437,15 +437,20 @@ class EditMode:
         self._composer.turn_runs = view.open_turn is not None
         self._composer.retry = view.retry if view.phase is Phase.RETRYING else None
         self._input_area.show_queue(view)
-        if all(turn.id != self.turn for turn in view.turns):
+        if self._edited_at(view.turns) is None:
             self.turn = None
         self._refresh()
+
+    def _edited_at(self, turns: Sequence[Turn]) -> int | None:
+        if self.turn is None:
+            return None  # as almost always: this is asked in every frame
+        return next((index for index, turn in enumerate(turns) if turn.id == self.turn), None)
 
     def _refresh(self) -> None:
         if self._view is None:
             return
         turns = self._view.turns
-        index = next((index for index, turn in enumerate(turns) if turn.id == self.turn), None)
+        index = self._edited_at(turns)
         if self.is_restored:
             self._input_area.show_rule(FAILED_IS_BACK, editing=True)
             self._transcript.dim_from(None)
