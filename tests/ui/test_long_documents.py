@@ -9,8 +9,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Offset
 from textual.selection import Selection
+from textual.strip import Strip
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
@@ -22,6 +25,7 @@ from tui.ui.markdown.document import Document, code_blocks
 from tui.ui.markdown.runs import Line, plain
 from tui.ui.transcript.blocks import Answer, Fold, Prompt
 from tui.ui.transcript.column import Column
+from tui.ui.transcript.row_painter import with_selection
 from tui.ui.transcript.search_hits import hits_in, reveal
 from tui.ui.transcript.section import Section, Speaker
 from tui.ui.transcript.thinking import Thinking
@@ -187,6 +191,27 @@ async def test_what_is_selected_stays_selected_when_what_is_above_turns_out_tall
             await pilot.press("pageup")
         await until(pilot, lambda: "Here." not in screen_text(app))
         assert app.screen.get_selected_text() == "Here."
+
+
+async def test_a_selection_survives_a_window_that_becomes_narrower() -> None:
+    async with on_stage(scenes.turn("q", "Words that fill a row of a wide window. " * 20), size=(100, 24)) as stage:
+        app, _, pilot = stage
+        transcript = app.chat.transcript
+        app.screen.selections = {transcript: Selection(Offset(90, 5), Offset(95, 8))}
+        for width in (60, 20, 1, 100):
+            await pilot.resize_terminal(width, 24)
+            await until(pilot, lambda width=width: transcript.size.width <= width)  # type: ignore[misc]
+            assert all(strip.cell_length == transcript.size.width for strip in map(transcript.render_line, range(12)))
+
+
+@pytest.mark.parametrize("text", ["", "a", "some words"])
+@pytest.mark.parametrize("start", [0, 1, 4, 10, 90])
+@pytest.mark.parametrize("end", [0, 1, 4, 10, 95])
+def test_a_selection_within_and_beyond_a_row_leaves_its_text(text: str, start: int, end: int) -> None:
+    strip = Strip([Segment(text)] if text else [])
+    shown = with_selection(strip, Selection(Offset(start, 0), Offset(end, 0)), 0, Style(reverse=True))
+    assert shown.text == text
+    assert "".join(part.text for part in shown if part.style) == text[start:end]
 
 
 async def test_a_search_brings_words_into_sight_that_were_never_laid_out() -> None:

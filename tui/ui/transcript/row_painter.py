@@ -34,10 +34,15 @@ def with_selection(strip: Strip, selection: Selection, absolute: int, style: Sty
     span = selection.get_span(absolute)
     if span is None:
         return strip
-    start, end = span
-    end = strip.cell_length if end == -1 else end
-    before, chosen, after = strip.divide([start, max(start, end), strip.cell_length])
-    return Strip.join([before, Strip(Segment.apply_style(chosen, post_style=style), chosen.cell_length), after])
+    length = strip.cell_length
+    start, end = span[0], length if span[1] == -1 else min(span[1], length)
+    if start >= end:  # also where the selection was made in a wider window and is beyond the row
+        return strip
+    chosen = strip if (start, end) == (0, length) else strip.crop(start, end)
+    chosen = Strip(Segment.apply_style(chosen, post_style=style), end - start)
+    before = [strip.crop(0, start)] if start else []
+    after = [strip.crop(end, length)] if end < length else []
+    return Strip.join([*before, chosen, *after])
 
 
 def with_highlights(strip: Strip, terms: SearchTerms) -> Strip:
