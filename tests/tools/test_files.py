@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+import difflib
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.fakes.bench import Bench, outcome, pictures, words
 from tui.domain.blocks import ImageBlock
+from tui.tools.builtin import line_diff
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
@@ -248,6 +252,36 @@ async def test_the_diff_of_a_very_long_file_is_whole(bench: Bench) -> None:
     assert before[:10] + removed == before
     assert before[:10] + added == after
     assert path.read_text() == "\n".join(after)
+
+
+async def test_a_diff_that_would_take_long_is_one_hunk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As for 3,300 lines without this: for them, the work grows with the cube of their number.
+    monkeypatch.setattr(line_diff, "MOST_WORK", 100_000)
+    before = [f"line {number % 66}" for number in range(660)]
+    after = [line for number, old in enumerate(before) for line in (old, f"new {number}")]
+    bench.write("a.txt", "\n".join(before))
+    await bench.call("read_file", path="a.txt", limit=1)
+    await bench.call("write_file", "once", path="a.txt", content="\n".join(after))
+    detail = bench.user.asked[0].detail.split("\n")
+    assert [row for row in detail if row.startswith("@@")] == ["@@ -2,659 +2,1319 @@"]
+    assert [row[1:] for row in detail[1:] if row.startswith("-")] == before[1:]
+    assert [row[1:] for row in detail[1:] if row.startswith("+")] == after[1:]
+
+
+@given(before=st.text("ab\n", max_size=40), after=st.text("ab\n", max_size=40))
+def test_a_diff_is_what_other_programs_write(before: str, after: str) -> None:
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    written = difflib.unified_diff(old, new, "a/f", "b/f")
+    whole = [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in written]
+    assert line_diff.diff_of(before, after, "f") == "".join(whole)
+
+
+async def test_an_edit_makes_no_file_larger_than_the_limit(bench: Bench) -> None:
+    path = bench.write("a.txt", "e\n" * 1_000)
+    new = "x" * 5_000
+    result = await bench.call("edit_file", "once", path="a.txt", old_text="e", new_text=new, replace_all=True)
+    assert outcome(result) == (False, "`a.txt` would have 5,001,000 characters; the limit is 5,000,000.")
+    assert path.read_text() == "e\n" * 1_000
 
 
 async def test_a_name_of_255_bytes_in_any_script_can_be_written(bench: Bench) -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import difflib
 import os
 import secrets
 import stat
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, BinaryIO
@@ -23,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui.domain.blocks import ImageBlock, TextBlock, picture_type
 from tui.domain.errors import ToolError
 from tui.domain.format_numbers import count
+from tui.tools.builtin.line_diff import diff_of
 from tui.tools.builtin.workspace import (
     Stamp,
     Workspace,
@@ -44,8 +44,6 @@ TEXT_KEPT = 256 * 1024
 DIFF_SHOWN = 4_000
 DIFF_KEPT = 64 * 1024
 """Characters of the diff that is stored with a result; the rest is cut."""
-DIFF_LINES = 20_000
-"""Longer texts are not compared line by line: difflib takes minutes for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,34 +78,6 @@ class SeenFiles:
         if sight.text is not None:
             what = "\n" + diff_of(sight.text, text, real.name)[:DIFF_SHOWN]
         raise ToolError(f"`{real.name}` changed since you read it: read it again before you change it.{what}")
-
-
-def diff_of(before: str, after: str, name: str) -> str:
-    """A unified diff. For very long texts, everything between the first and last difference is one hunk."""
-    old, new = _lines(before), _lines(after)
-    if len(old) + len(new) > DIFF_LINES:
-        lines: Iterable[str] = _one_hunk(old, new, name)
-    else:
-        lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
-    return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
-
-
-def _lines(text: str) -> list[str]:
-    """Lines with their ends; unlike with ``splitlines``, only a newline ends a line."""
-    lines = [f"{line}\n" for line in text.split("\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
-
-
-def _one_hunk(old: list[str], new: list[str], name: str) -> list[str]:
-    """A diff in linear time; difflib takes quadratic time."""
-    shortest = min(len(old), len(new))
-    first = next((at for at in range(shortest) if old[at] != new[at]), shortest)
-    behind = next((at for at in range(shortest - first) if old[-1 - at] != new[-1 - at]), shortest - first)
-    removed, added = old[first : len(old) - behind], new[first : len(new) - behind]
-    head = f"@@ -{first + 1},{len(removed)} +{first + 1},{len(added)} @@\n"
-    signed = [*(f"-{line}" for line in removed), *(f"+{line}" for line in added)]
-    return [f"--- a/{name}\n", f"+++ b/{name}\n", head, *signed]
 
 
 MAX_READ_BYTES = 256 * 1024
@@ -232,7 +202,7 @@ def _row(row: bytes, redact: Callable[[str], str]) -> str:
 
 
 MAX_WRITE_BYTES = 5_000_000
-"""A larger file cannot be edited."""
+"""A larger file cannot be edited, and none becomes larger."""
 
 
 class WriteFileArguments(BaseModel):
@@ -343,6 +313,10 @@ class EditFile:
             raise ToolError(
                 f"old_text occurs {count(found, 'time')} in `{path.shown}`: add lines around it, or set replace_all."
             )
+        length = len(before) + found * (len(new) - len(old))
+        if length > MAX_WRITE_BYTES:
+            letters = count(length, "character")
+            raise ToolError(f"`{path.shown}` would have {letters}; the limit is {MAX_WRITE_BYTES:,}.")
         return _Change(path, stamp, before, before.replace(old, new))
 
 
