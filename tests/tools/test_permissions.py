@@ -16,7 +16,7 @@ from tui.context.estimate import tool_tokens
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError
 from tui.domain.tool_run import ToolRun
-from tui.tools.permissions.permissions import NO_APPROVAL, Policy
+from tui.tools.permissions.permissions import NO_APPROVAL, TOO_LONG, Policy
 
 EDIT: dict[str, Any] = {"path": "a.txt", "old_text": "one", "new_text": "two"}
 
@@ -203,6 +203,19 @@ async def test_headless_denies_what_asks_and_runs_what_the_command_line_allows(t
         f"{NO_APPROVAL} The user can allow it beforehand with `--allow 'write({tmp_path}/x.txt)'`.",
     )
     assert bench.user.asked == []
+
+
+async def test_a_call_that_is_too_long_to_be_shown_is_refused_without_a_question(bench: Bench) -> None:
+    for content in ("x\n" * 100_001, "x" * 2_000_000):
+        assert outcome(await bench.call("write_file", "once", path="a.txt", content=content)) == (False, TOO_LONG)
+        assert bench.user.asked == []
+    assert not (await bench.call("write_file", "once", path="a.txt", content="x\n" * 100_000)).failed
+    assert len(bench.user.asked[0].detail) == 300_000
+
+
+async def test_a_long_call_that_a_rule_allows_is_not_shown_and_runs(tmp_path: Path) -> None:
+    bench = open_bench(tmp_path, permissions={"allow": ["write(**)"]})
+    assert not (await bench.call("write_file", path="a.txt", content="x\n" * 200_000)).failed
 
 
 def test_a_wrong_allow_on_the_command_line_is_an_error(tmp_path: Path) -> None:

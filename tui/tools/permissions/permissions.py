@@ -25,6 +25,13 @@ from tui.tools.permissions.path_patterns import literal_length
 from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, RuleEffect, Ruling, Strength, read_rule
 
 NO_APPROVAL = "Denied: this call needs approval, and this run has no user to ask. Not executed."
+LONGEST_DETAIL = 2_000_000
+MOST_DETAIL_LINES = 100_000
+"""More would stop the screen for seconds, and nobody reads it."""
+TOO_LONG = (
+    f"Denied: this call needs approval, and is too long to be shown: at most {LONGEST_DETAIL:,} characters in"
+    f" {MOST_DETAIL_LINES:,} lines can be. Not executed: make it in several smaller calls."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +95,8 @@ class Permissions:
             raise ToolError(f"Denied by the user's rule `{ruling.rule}`. Not executed.")
         if not self.policy.interactive:
             raise ToolError(NO_APPROVAL + self._how_to_allow(action, ruling))
+        if _is_too_long(action.detail):
+            raise ToolError(TOO_LONG)
         note = "\n".join(filter(None, (ruling.why, action.note)))
         patterns = self._offers(action, ruling)
         # Permanent rules are written to a file and repeat what the model wrote.
@@ -243,6 +252,10 @@ def _behind_links(rules: Iterable[Rule], folder: Path) -> list[Rule]:
         if real != named:
             found.append(replace(rule, pattern="/".join((glob_patterns.escape(str(real)), *parts[fixed:]))))
     return found
+
+
+def _is_too_long(detail: str) -> bool:
+    return len(detail) > LONGEST_DETAIL or detail.count("\n") > MOST_DETAIL_LINES
 
 
 def _refusal(answer: str) -> str:
