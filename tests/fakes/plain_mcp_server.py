@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +30,11 @@ def asks(params: object) -> object:
 
 later: list[dict[str, Any]] = []
 """What came while a form was open."""
+
+
+def token_of(call: dict[str, Any]) -> object:
+    """What the client calls the progress of a call."""
+    return call["params"]["_meta"]["progressToken"]
 
 
 def messages() -> Iterator[dict[str, Any]]:
@@ -71,6 +78,20 @@ for message in messages():
         say(id=number, result={"content": [{"type": "text", "text": "done"}]})
         asks({"message": "Out of the blue", "requestedSchema": {"type": "object", "properties": {}}})
         pathlib.Path(sys.argv[-1]).touch()
+    elif asked == "tools/call" and "deaf" in sys.argv:
+        say(method="notifications/progress", params={"progressToken": token_of(message), "progress": 1})
+        time.sleep(600)
+    elif asked == "tools/call" and "requests" in sys.argv:
+        for count in itertools.count(1):
+            say(id=f"of ours {count}", method="ping")
+            if count % 1_000 == 0:
+                say(method="notifications/progress", params={"progressToken": token_of(message), "progress": count})
+    elif asked == "tools/call" and "pings" in sys.argv:
+        for count in range(500):
+            say(id=f"of ours {count}", method="ping")
+            while json.loads(sys.stdin.readline()).get("id") != f"of ours {count}":
+                pass
+        say(id=number, result={"content": [{"type": "text", "text": "500 answers"}]})
     elif asked == "tools/call":
         say(id=number, error={"code": -32000, "message": "no such city"})
     elif number is not None and asked:

@@ -31,6 +31,8 @@ from tui.tools.tool import CallContext, CallResult, PreparedCall
 
 ANSWER_WITHIN_S = 60.0
 """Seconds for what the user, not the model, asks of a server."""
+DEEPEST = 100
+"""Levels of the arguments of a call; the SDK writes about 200."""
 MAX_VALUES = 100
 MAX_VALUE = 200
 
@@ -53,6 +55,7 @@ class McpServers:
     async def prepare(self, name: str, arguments: Mapping[str, object]) -> PreparedCall:
         """Validate a call. Raises ToolError."""
         server, tool = self._find(name)
+        _check_sendable(arguments)
 
         async def perform(running: CallContext) -> CallResult:
             return await server.call(tool, arguments, running.progress, ServerUse(running.run.paused))
@@ -191,6 +194,23 @@ def open_servers(
 async def _try_up(server: Server) -> None:
     with contextlib.suppress(ToolError):
         await server.up()
+
+
+def _check_sendable(arguments: Mapping[str, object]) -> None:
+    """Raise ToolError for arguments that the SDK cannot write: it would end the server, or change them."""
+    if _is_deeper(arguments, DEEPEST):
+        raise ToolError(f"The arguments are nested more than {DEEPEST} levels deep. Not executed.")
+    try:
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise ToolError("The arguments contain half a character (a lone surrogate). Not executed.") from None
+    except ValueError:
+        raise ToolError("The arguments contain a number that is too large. Not executed.") from None
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner if isinstance(one, Mapping | list))
 
 
 def _shown(arguments: Mapping[str, object], description: str) -> str:

@@ -20,11 +20,20 @@ from types import TracebackType
 import anyio
 import httpx2
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client._transport import ReadStream, TransportStreams
+from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import (
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
 
 from tui.domain.format_numbers import count
 from tui.tools.builtin.processes import ProcessTree
@@ -37,6 +46,11 @@ GRACE_S = 0.5
 UNREADABLE = "its answer cannot be read"
 _ID = re.compile(rb'"id"\s*:\s*(?:(\d{1,18})|"([^"\\]{1,100})")')
 STREAMS_EVERY_S = 0.25
+CANCELLED = "notifications/cancelled"
+CANCEL_WITHIN_S = 0.1
+"""Seconds in which a server must take note that a request was given up."""
+MOST_UNANSWERED = 100
+"""Requests of a server that wait for an answer. Further ones get none: a server may ask without end."""
 MOST_ROWS = 2_000
 """Rows of a list in a message, more than any list may have that is shown: the SDK takes a while to check each."""
 TOO_LARGE = f"a message of more than {MAX_MESSAGE // 2**20} MB"
@@ -82,7 +96,7 @@ async def program(
         tasks.start_soon(_forget_leader, process, tree, guard)
         tasks.start_soon(_write_all, process, write_receiver, sender)
         try:
-            yield _Bounded(receiver), write_sender
+            yield _bounded(receiver, write_sender)
         finally:
             with anyio.CancelScope(shield=True):
                 await _ended(process, tree)
@@ -101,14 +115,20 @@ async def address(
         http_client(proxy, headers, auth) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE) as (receiver, sender),
     ):
-        yield _Bounded(receiver), sender
+        yield _bounded(receiver, sender)
+
+
+def _bounded(receiver: ReadStream[SessionMessage | Exception], sender: WriteStream[SessionMessage]) -> TransportStreams:
+    unanswered: set[RequestId] = set()
+    return _Bounded(receiver, unanswered), _Answering(sender, unanswered)
 
 
 class _Bounded:
-    """What a server sends, with lists that are not too long."""
+    """What a server sends, with lists that are not too long, and without requests before earlier ones are answered."""
 
-    def __init__(self, stream: ReadStream[SessionMessage | Exception]) -> None:
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], unanswered: set[RequestId]) -> None:
         self._stream = stream
+        self._unanswered = unanswered
 
     @property
     def last_context(self) -> object:
@@ -116,7 +136,9 @@ class _Bounded:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        return _with_short_lists(await self._stream.receive())
+        while self._is_left_out(received := await self._stream.receive()):
+            pass
+        return _with_short_lists(received)
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -125,9 +147,53 @@ class _Bounded:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        return _with_short_lists(await self._stream.__anext__())
+        while self._is_left_out(received := await self._stream.__anext__()):
+            pass
+        return _with_short_lists(received)
+
+    def _is_left_out(self, received: SessionMessage | Exception) -> bool:
+        """Whether this is one request too many: the SDK answers each in a task of its own."""
+        match received.message if isinstance(received, SessionMessage) else None:
+            case JSONRPCRequest(id=number):
+                if number in self._unanswered or len(self._unanswered) >= MOST_UNANSWERED:
+                    return True
+                self._unanswered.add(number)
+            case JSONRPCNotification(method=method, params={"requestId": str() | int() as number}):
+                if method == CANCELLED:
+                    self._unanswered.discard(number)
+        return False
 
     async def __aenter__(self) -> _Bounded:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(kind, error, traceback)
+
+
+class _Answering:
+    """What is sent to a server; takes note of the requests of the server that it answers."""
+
+    def __init__(self, stream: WriteStream[SessionMessage], unanswered: set[RequestId]) -> None:
+        self._stream = stream
+        self._unanswered = unanswered
+
+    async def send(self, item: SessionMessage, /) -> None:
+        if isinstance(item.message, JSONRPCNotification) and item.message.method == CANCELLED:
+            # The SDK waits five seconds for a server that does not read, and the user as long for the end of a call.
+            with anyio.move_on_after(CANCEL_WITHIN_S):
+                await self._stream.send(item)
+            return
+        await self._stream.send(item)
+        if isinstance(item.message, JSONRPCResponse | JSONRPCError) and item.message.id is not None:
+            self._unanswered.discard(item.message.id)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> _Answering:
         await self._stream.__aenter__()
         return self
 
