@@ -213,6 +213,8 @@ def test_a_folder_named_like_the_home_folder_leads_to_no_file_there(
         ("!ls $2", "a", ("ls ''",)),
         ("!awk '{print $1}' f", "x", ("awk '{print $1}' f",)),
         ('!ls \\"$1', "a b", ('ls \\"a',)),
+        ("!ls \\$1 $$1 \\\\$1", "'a; id'", ("ls \\$1 $$1 \\\\'a; id'",)),
+        ("!ls $(ls $1) `ls $1` '\\' $1", "'a; id'", ("ls $(ls 'a; id') `ls 'a; id'` '\\' 'a; id'",)),
         ("!ls\n!ls", "", ("ls",)),
         ("```\n!ls\n!`ls`\n```", "", ()),
         ("![a](b) and !!ls and ! ls and x!`ls`", "", ()),
@@ -224,10 +226,21 @@ def test_commands_in_a_template(text: str, arguments: str, commands: tuple[str, 
     assert template.has_commands == bool(commands)
 
 
-@pytest.mark.parametrize("text", ['!ls "$1"', '!ls "a $ARGUMENTS b"'])
+@pytest.mark.parametrize(
+    "text",
+    ['!ls "$1"', '!ls "a $ARGUMENTS b"', '!ls "$(ls "$1")"', '!ls "$(ls $1)"', '!ls `ls "$1"`', "!ls $'a\\'$1'"],
+)
 def test_an_argument_between_double_quotes_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is in quotes"):
         commands_in(PromptTemplate(name="x", text=text), "$(touch made)")
+
+
+@pytest.mark.parametrize(
+    "text", ["!echo $(( $1 ))", "!((x = $1))", "!echo $[$1]", "!echo ${HOME:$1}", "!ls $((1+(2)*$1))"]
+)
+def test_an_argument_that_a_shell_would_evaluate_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="where a shell evaluates it"):
+        commands_in(PromptTemplate(name="x", text=text), "a[$(touch made)]")
 
 
 def test_a_template_has_few_commands() -> None:

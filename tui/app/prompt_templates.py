@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui.app.attachments import read_attachment
+from tui.app.shell_quotes import ESCAPE, opened_before
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.command_lines import command_of, console_block, fenced_lines, plain_output
 from tui.domain.errors import UsageError
@@ -29,6 +30,10 @@ _ENTRY = re.compile(r"([A-Za-z][\w-]*)\s*:\s*(.*)")
 _BLANK = re.compile(r"\$(ARGUMENTS|[1-9])(?!\w)")
 _FILE = re.compile(r"(?<!\S)@([^\s`'\"()<>]*[^\s`'\"()<>.,;:!?])")
 _IN_PLACE = re.compile(r"(?<!\S)!`([^`\n]+)`")
+_LEAVES_AS_IT_IS = frozenset({ESCAPE, "'"})
+_QUOTES = frozenset({'"', "$'"})
+_HOLDS_WORDS = frozenset({"(", "`"})
+"""Within these a quoted word is a word; in double quotes and in what a shell evaluates, its quotes mean nothing."""
 MOST_FILES = 20
 MOST_COMMANDS = 20
 
@@ -215,31 +220,18 @@ def _filled_command(command: str, arguments: str) -> str:
     quoted = [shlex.quote(word) for word in words]
 
     def value(blank: re.Match[str]) -> str:
-        quote = _open_quote(command[: blank.start()])
-        if quote == '"':
-            raise UsageError(f"`{blank[0]}` in the command `{command}` is in quotes.", advice="It needs none.")
-        if quote:
+        opened = opened_before(command[: blank.start()])
+        if opened and opened[-1] in _LEAVES_AS_IT_IS:
             return blank[0]  # as a shell leaves it
+        if evaluated := [sign for sign in opened if sign not in _HOLDS_WORDS]:
+            where = "quotes" if evaluated[-1] in _QUOTES else f"`{evaluated[-1]}`, where a shell evaluates it"
+            raise UsageError(f"`{blank[0]}` in the command `{command}` is in {where}.", advice="It needs none.")
         if blank[1] == "ARGUMENTS":
             return " ".join(quoted)
         position = int(blank[1]) - 1
         return quoted[position] if position < len(words) else "''"
 
     return _BLANK.sub(value, command)
-
-
-def _open_quote(before: str) -> str:
-    """The quote that is open after this part of a command; "" if none is."""
-    quote = ""
-    characters = iter(before)
-    for character in characters:
-        if character == "\\" and quote != "'":
-            next(characters, "")
-        elif character == quote:
-            quote = ""
-        elif not quote and character in "'\"":
-            quote = character
-    return quote
 
 
 def _words(arguments: str) -> list[str]:
