@@ -378,6 +378,28 @@ def test_without_the_package_it_says_what_to_install(
     assert "pip install 'ponder-tui[acp]'" in capsys.readouterr().err
 
 
+def test_no_other_model_answers_for_one_that_a_broken_configuration_may_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tui.cli.main import main
+
+    monkeypatch.setenv("PONDER_HOME", str(tmp_path / "home"))
+    _configured(tmp_path, 'model = "demo/fast\n')
+    assert main(["acp"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("ponder: `config.toml`, line 1")
+    assert "Nothing was sent: correct it, or name a model" in told
+
+
+async def test_nor_for_one_that_became_unreadable_while_the_editor_ran(tmp_path: Path) -> None:
+    _configured(tmp_path, 'model = "demo/fast"\n')
+    async with editor(tmp_path) as (_, agent):
+        await agent.new_session(cwd=str(tmp_path))
+        (tmp_path / "home" / "config" / "config.toml").write_text('model = "demo/fast\n', "utf-8")
+        with pytest.raises(RequestError, match="line 1"):
+            await agent.new_session(cwd=str(tmp_path))
+
+
 async def test_a_search_of_the_provider_asks_nobody_and_its_sources_follow_the_answer(tmp_path: Path) -> None:
     page = ("https://physics.example/c", "The speed of light")
     step = ([search(1, "speed of light"), found(1, page), said("Fast.", page)], "end_turn", 1)

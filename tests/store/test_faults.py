@@ -297,6 +297,24 @@ def test_nothing_is_opened_before_it_is_needed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("limit", [8 << 10, 100 << 10])
+def test_a_limit_for_the_size_of_files_is_named(tmp_path: Path, limit: int) -> None:
+    resource = pytest.importorskip("resource")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PONDER_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [sys.executable, "-m", "tui", "-p", "Hello", "-m", "demo/fast"],
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        check=False,
+    )
+    assert (done.returncode, bool(done.stdout)) == (1, True)
+    assert f"NOT SAVED: No file may be larger than {limit:,} bytes here (`ulimit -f`)" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("code", "kind"),
     [

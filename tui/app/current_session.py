@@ -21,11 +21,12 @@ from tui.catalog.facts import ModelFacts, Target
 from tui.catalog.model_spec import parse_spec, require_asked, split_asked
 from tui.catalog.plan import PLAN_KEYS, default_level, plan, plan_options
 from tui.context.estimate import forget_texts
-from tui.domain.errors import PonderError, ProviderError, StoreError, UnknownModel, UsageError
+from tui.domain.errors import ConfigError, PonderError, ProviderError, StoreError, UnknownModel, UsageError
 from tui.domain.events import Notice, Severity, TitleChanged
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan, model_title
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
+from tui.settings.config_file import ConfigFile
 from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 from tui.settings.schema import keys
 
@@ -441,6 +442,18 @@ def first_listed_spec(
 def named_model(program: Program) -> str:
     """The model named on the command line, in a profile or in config.toml; "" if none."""
     return program.options.model or program.profile_model or program.layers.settings().model or ""
+
+
+def refuse_hidden_model(config: ConfigFile, named: str) -> None:
+    """Raise ConfigError if config.toml may name a model that could not be read: another one must not answer for it.
+
+    ``named`` is the model that answers all the same; "" if none is named elsewhere.
+    """
+    hidden = config.hides_model
+    if hidden is not None and not named:
+        problem = ConfigError(hidden.message, file=hidden.file, line=hidden.line, column=hidden.column, key=hidden.key)
+        problem.advice = f"{hidden.advice} Nothing was sent: correct it, or name a model (-m PROVIDER/MODEL).".lstrip()
+        raise problem
 
 
 def _first_model(program: Program, ready: list[ModelSpec]) -> ModelSpec:

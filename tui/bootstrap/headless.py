@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FrameType
 
-from tui.app.current_session import DEMO, CurrentSession, first_listed_spec, named_model
+from tui.app.current_session import DEMO, CurrentSession, first_listed_spec, named_model, refuse_hidden_model
 from tui.app.launch_options import LaunchOptions
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Storage, StoredSession, open_storage
 from tui.bootstrap.program import build_program, say_on_stderr
 from tui.domain.blocks import Block
-from tui.domain.errors import ConfigError
 from tui.domain.printable import one_line, printable
 from tui.domain.thinking import ModelSpec
 from tui.headless.run import HeadlessOptions, OutputFormat, ending_signals, piped_text, run_headless
@@ -40,7 +39,7 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
             if number is not signal.SIGINT:
                 signal.signal(number, _end)
     program = build_program(environment, options)
-    _refuse_hidden_model(program)
+    refuse_hidden_model(program.config, named_model(program))
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems if sys.stderr is not None else ():
         sys.stderr.write(printable(f"ponder: {problem.message} {problem.advice}".rstrip()) + "\n")
@@ -74,15 +73,6 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
     finally:
         asyncio.run(storage.aclose())
         program.close()
-
-
-def _refuse_hidden_model(program: Program) -> None:
-    """Raise ConfigError if config.toml may name a model that could not be read: another one must not answer for it."""
-    hidden = program.config.hides_model
-    if hidden is not None and not named_model(program):
-        problem = ConfigError(hidden.message, file=hidden.file, line=hidden.line, column=hidden.column, key=hidden.key)
-        problem.advice = f"{hidden.advice} Nothing was sent: correct it, or name a model (-m PROVIDER/MODEL).".lstrip()
-        raise problem
 
 
 def _unusable_servers(program: Program) -> Iterator[str]:

@@ -380,8 +380,12 @@ def _size(path: Path) -> int:
 FULL = frozenset({sqlite3.SQLITE_FULL})
 BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
+SHARED_INDEX = 32 << 10
+"""Bytes of the shared-memory file of a new database."""
 NO_SPACE = 64 << 10
 """Bytes: an I/O error with less free space than this means a full disk (the shared-memory file could not grow)."""
+LIMITED = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL})
+"""What SQLite says of a file that must not grow."""
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -427,6 +431,16 @@ def store_error(fault: Exception, path: Path) -> StoreError:
         )
     if code in DAMAGED:
         return StoreError(f"`{path}` is damaged.", advice="It will be repaired at the next start. Nothing is deleted.")
+    return _of_disk(fault, path)
+
+
+def _of_disk(fault: sqlite3.Error, path: Path) -> StoreError:
+    most = _largest_file(path) if code_of(fault) in LIMITED else None
+    if most is not None:
+        return StoreError(
+            f"No file may be larger than {most:,} bytes here (`ulimit -f`): the conversation is not saved.",
+            advice="Raise the limit in the shell and start ponder again.",
+        )
     return StoreError(f"Sessions cannot be saved: {fault}.", advice=f"Check the disk of `{path}`.")
 
 
@@ -443,6 +457,19 @@ def _of_system(fault: Exception, path: Path) -> StoreError:
         f"`{path}` cannot be used: {fault.strerror or type(fault).__name__}.",
         advice="This conversation is not saved. Move it away, or set PONDER_HOME to a folder you can write.",
     )
+
+
+def _largest_file(path: Path) -> int | None:
+    """The process's limit for the size of files if a file of the database has nearly reached it; else None."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return None
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if most == resource.RLIM_INFINITY:
+        return None
+    sizes = [_size(path.with_name(path.name + end)) for end in ("", "-wal", "-shm")]
+    return most if max(*sizes, SHARED_INDEX) + NO_SPACE > most else None
 
 
 def _is_full(path: Path) -> bool:
