@@ -12,6 +12,7 @@ from tui.domain.stream import Finish, Stop
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Usage
 from tui.domain.web_search import Source, WebSearch
+from tui.engine.tool_round import INTERRUPTED
 from tui.linear.sentences import (
     bare,
     context_text,
@@ -151,6 +152,7 @@ def test_the_meter_is_a_sentence(effective: int, limit: int | None, certainty: C
         ("", False, "Tool shell: done in 0.2 s, no output."),
         ("boom", True, "Tool shell: failed after 0.2 s: boom"),
         (DENIED, True, "Tool shell: denied, not run."),
+        (INTERRUPTED, True, "Tool shell: stopped after 0.2 s."),
     ],
 )
 def test_the_end_of_a_call_is_a_line(text: str, failed: bool, said: str) -> None:

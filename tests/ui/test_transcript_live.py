@@ -28,6 +28,7 @@ from tui.domain.events import (
 )
 from tui.domain.messages import CANCELLED, Turn
 from tui.domain.stream import BlockFinished, BlockStarted, ToolArgsDelta
+from tui.engine.tool_round import INTERRUPTED
 from tui.ui.app import PonderApp
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.section import block_text
@@ -249,6 +250,21 @@ async def test_a_call_the_user_said_no_to_is_denied_and_not_failed() -> None:
         result = ToolResultBlock(call_id="c1", name="shell", content=said, failed=True)
         services.chat.publish(ToolFinished("live", "c1", result, 0.0))
         await until(pilot, lambda: row_with(app, "│ ⊘ shell  rm -rf build").endswith(" denied"))
+        assert "failed" not in seen(app)
+
+
+async def test_a_call_that_was_stopped_is_not_shown_as_failed() -> None:
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        call = [
+            scenes.streamed(BlockStarted(0, "tool_call", name="server__look", call_id="c1")),
+            scenes.streamed(ToolArgsDelta(0, '{"at": "here"}')),
+            scenes.streamed(BlockFinished(0)),
+        ]
+        services.chat.publish(*scenes.begun(), *call, *scenes.ended("")[:1], ToolStarted("live", "c1", "look", "{}"))
+        said = (TextBlock(text=INTERRUPTED),)
+        result = ToolResultBlock(call_id="c1", name="server__look", content=said, failed=True)
+        services.chat.publish(ToolFinished("live", "c1", result, 2.0))
+        await until(pilot, lambda: "stopped · 2.0 s" in row_with(app, "│ ⊘ server__look"))
         assert "failed" not in seen(app)
 
 

@@ -14,6 +14,8 @@ from tui.domain.web_search import Citation, WebSearch
 
 DENIED = "Denied by the user. Not executed."
 """First words of the result of a denied call. The user's reason may follow."""
+STOPPED = "Interrupted by the user"
+"""First words of the result of a call that the user stopped while or before it ran."""
 FROM_SERVER = "of the MCP server `"
 """Is in every message of the user that holds text of an MCP server, whose author is unknown."""
 
@@ -132,8 +134,16 @@ class ToolResultBlock:
     @property
     def denied(self) -> bool:
         """Whether the user denied the call."""
+        return self._failed_with(DENIED)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the user stopped the call."""
+        return self._failed_with(STOPPED)
+
+    def _failed_with(self, words: str) -> bool:
         first = self.content[0] if self.failed and self.content else None
-        return isinstance(first, TextBlock) and first.text.startswith(DENIED)
+        return isinstance(first, TextBlock) and first.text.startswith(words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import json
 import logging
 from dataclasses import field, replace
 
-from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import DENIED, STOPPED, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import ApprovalAsked, ToolFinished, ToolProgressed, ToolStarted
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count
@@ -18,8 +18,8 @@ from tui.engine.open_turn import OpenTurn
 
 LOG = logging.getLogger(__name__)
 CUT = "The arguments were truncated by the output limit. Not executed."
-INTERRUPTED = "Interrupted by the user: this call may have run, in whole or in part."
-NOT_STARTED = "Interrupted by the user before this call ran. Not executed."
+INTERRUPTED = f"{STOPPED}: this call may have run, in whole or in part."
+NOT_STARTED = f"{STOPPED} before this call ran. Not executed."
 CRASHED_IN_IT = "ponder ended while this call ran: it may have run, in whole or in part."
 CRASHED_BEFORE_IT = "ponder ended before this call ran. Not executed."
 SAME_CALL_ASKS = 3

@@ -169,6 +169,8 @@ def result_text(name: str, result: ToolResultBlock, seconds: float, text: str) -
     name = one_line(name, LONGEST_NAME)
     if result.denied:
         return f"Tool {name}: denied, not run."
+    if result.stopped:
+        return f"Tool {name}: stopped after {duration(seconds)}."
     how = f"failed after {duration(seconds)}" if result.failed else f"done in {duration(seconds)}"
     lines = text.strip().split("\n")
     if not text.strip():

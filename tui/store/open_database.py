@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from tui.domain.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.settings.user_files import make_private_folder, refuse_irregular
 
 if TYPE_CHECKING:
@@ -438,7 +439,7 @@ def _of_disk(fault: sqlite3.Error, path: Path) -> StoreError:
     most = _largest_file(path) if code_of(fault) in LIMITED else None
     if most is not None:
         return StoreError(
-            f"No file may be larger than {most:,} bytes here (`ulimit -f`): the conversation is not saved.",
+            f"No file may be larger than {count(most, 'byte')} here (`ulimit -f`): the conversation is not saved.",
             advice="Raise the limit in the shell and start ponder again.",
         )
     return StoreError(f"Sessions cannot be saved: {fault}.", advice=f"Check the disk of `{path}`.")

@@ -441,12 +441,21 @@ def fill_arguments(renderable: ToolCall, arguments: str) -> None:
     renderable.detail = [("json", indented)] if indented is not None else [("", arguments)]
 
 
+def state_of(result: ToolResultBlock) -> ToolState:
+    """How a call that has a result is marked."""
+    if result.denied:
+        return ToolState.DENIED
+    if result.stopped:
+        return ToolState.STOPPED
+    return ToolState.FAILED if result.failed else ToolState.DONE
+
+
 def fill_result(renderable: ToolCall, result: ToolResultBlock, options: DisplayOptions) -> None:
     """Show the result of a call."""
     for picture in renderable.pictures:
         picture.drop_layout()
     renderable.pictures = [Picture(part, options.pictures) for part in result.content if isinstance(part, ImageBlock)]
-    renderable.state = ToolState.DENIED if result.denied else ToolState.FAILED if result.failed else ToolState.DONE
+    renderable.state = state_of(result)
     renderable.seconds = result.seconds
     renderable.note = result.note
     renderable.has_diff = bool(result.diff)

@@ -34,6 +34,7 @@ class ToolState(Enum):
     DONE = ("✓", "tool-done", "")
     FAILED = ("✗", "tool-failed", "failed")
     DENIED = ("⊘", "muted", "denied")
+    STOPPED = ("⊘", "muted", "stopped")
 
     @property
     def glyph(self) -> str:
