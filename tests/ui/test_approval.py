@@ -101,7 +101,7 @@ async def test_a_number_alone_answers_while_the_draft_is_empty_and_the_composer_
         await pilot.press("7", "2")  # the first is no answer, and the second goes on with the message
         assert app.chat.composer.text == "72"
         await until(pilot, lambda: "alt+1–4 choose" in screen_text(app))
-        assert "answer above first" in str(app.chat._input_area.border_title)
+        assert "answer above first" in str(app.chat.input_area.border_title)
         await pilot.press("backspace", "backspace", "2")  # too early after a letter
         assert app.chat.composer.text == "2"
         await pilot.press("backspace")

@@ -11,6 +11,7 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.domain.errors import UsageError
+from tui.ui import global_keys
 from tui.ui.input.composer import MAX_PASTE, AttachmentChips, PromptHistory
 from tui.ui.input.input_area import mention_at, with_mention
 
@@ -156,6 +157,14 @@ async def test_ctrl_c_clears_the_draft_which_can_be_recalled_and_then_asks_befor
         await until(pilot, lambda: "ctrl+c again to quit" in screen_text(app))
 
 
+async def test_that_ctrl_c_again_quits_is_said_as_long_as_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with on_stage(size=(80, 24)) as (app, _, pilot):
+        said: list[tuple[str, object]] = []
+        monkeypatch.setattr(app, "notify", lambda message, **how: said.append((message, how["timeout"])))
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: said == [("ctrl+c again to quit", global_keys.AGAIN_S)])
+
+
 async def test_escape_stops_what_runs_before_anything_else() -> None:
     async with on_stage(size=(80, 24)) as (app, services, pilot):
         services.chat.publish(*scenes.begun(), *scenes.words("On and on", index=0))
@@ -172,6 +181,22 @@ async def test_two_escapes_put_the_last_prompt_back_and_sending_replaces_it() ->
         await until(pilot, lambda: app.chat.composer.text == "First?")
         await pilot.press("!", "enter")
         await until(pilot, lambda: services.chat.asked == [("edit", ("t1", words("First?!")))])
+
+
+async def test_an_edited_prompt_is_scrolled_into_view_and_leaving_the_edit_goes_back_to_the_end() -> None:
+    long = "\n\n".join(f"Paragraph {number}." for number in range(40))
+    async with on_stage(scenes.turn("First?", "Yes."), scenes.turn("Second?", long, 2), size=(80, 24)) as (
+        app,
+        _,
+        pilot,
+    ):
+        await until(pilot, lambda: "Paragraph 39." in screen_text(app))
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: "▌ Second?" in screen_text(app))
+        assert app.chat.composer.text == "Second?"
+        await pilot.press("escape")
+        await until(pilot, lambda: "Paragraph 39." in screen_text(app) and app.chat.transcript.column.following)
+        assert app.chat.composer.text == ""
 
 
 async def test_a_prompt_the_desk_refuses_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,37 @@ async def test_a_toast_stands_on_the_line_above_the_composer_and_covers_nothing(
         assert app.screen.query(Toast).last().region.right <= app.chat.query_one("#input-area").region.right
 
 
+async def test_a_message_stands_beside_what_the_line_above_the_composer_says() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(160, 40)) as (app, _, pilot):
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: is_shown(app, "its answer moves to a branch · esc cancels"))
+        app.say("Something was copied.")
+        line = app.chat.input_area.region.y
+        both = ("editing turn 2 of 2 · its answer moves to a branch · esc cancels", "Something was copied.")
+        await until(pilot, lambda: all(words in screen_text(app).splitlines()[line] for words in both))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen.query(Toast).last().region.x == app.chat.input_area.region.x)
+
+
+async def test_a_message_that_has_no_room_beside_those_words_stands_above_them() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: is_shown(app, "its answer moves to a branch · esc cancels"))
+        app.say("Something was copied.")
+        line = app.chat.input_area.region.y
+        await until(pilot, lambda: "Something was copied." in screen_text(app).splitlines()[line - 1])
+        assert "its answer moves to a branch · esc cancels" in screen_text(app).splitlines()[line]
+        await until(pilot, lambda: not app.screen.query(Toast).last().region.overlaps(app.chat.transcript.region))
+
+
+async def test_that_it_compresses_is_said_no_longer_than_it_does() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
+        app.say("Compressing 2 turns: 900 → about 300 tokens")
+        await until(pilot, lambda: len(app.screen.query(Toast)) == 1)
+        services.chat.publish(CompressionFinished(900, 300))
+        await until(pilot, lambda: not app.screen.query(Toast))
+
+
 async def test_a_message_of_several_rows_moves_the_conversation_up_while_it_is_shown() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
         area = app.chat.query_one("#conversation-area")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from textual import constants
 from textual.binding import Binding
 
+from tui.domain.events import Severity
 from tui.ui.services import apply_motion_setting
 from tui.ui.terminal.after_kill import TerminalGuard
 from tui.ui.terminal.gc_schedule import GcSchedule
@@ -158,7 +159,7 @@ class GlobalKeys:
             app.leave()
         else:
             self._asked_at = time.monotonic()
-            app.say("ctrl+c again to quit")
+            app.ui_services.toasts.say("ctrl+c again to quit", Severity.INFO, "", seconds=AGAIN_S)
 
 
 def own_driver() -> type[Driver] | None:

@@ -212,8 +212,10 @@ class UiServices:
                 follow_settings(self._app, values)
             case Notice():
                 self.toasts.say_beside_conversation(event)
-            case CompressionFinished() if event.error or event.summary:
-                self.toasts.say_beside_conversation(_compression_notice(event))
+            case CompressionFinished():
+                self.toasts.drop()  # that it compresses is no longer true
+                if event.error or event.summary:
+                    self.toasts.say_beside_conversation(_compression_notice(event))
             case TurnFailed(turn, error):
                 self._app.editing.restore(turn)
                 if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY and error.code != NO_LOGIN:

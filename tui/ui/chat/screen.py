@@ -45,7 +45,8 @@ from tui.ui.chat.status_line import (
     status_of,
 )
 from tui.ui.input.composer import Composer, PromptHistory
-from tui.ui.input.input_area import EditMode, InputArea
+from tui.ui.input.edit_mode import EditMode
+from tui.ui.input.input_area import InputArea
 from tui.ui.input.session_draft import SessionDraft, is_begun
 from tui.ui.panels.sidebar import Sidebar, load_panels
 from tui.ui.services import UiServices
@@ -169,8 +170,8 @@ class ChatScreen(SteadyScreen[None]):
             services.keys.availability(), services.problems(), "", offers=not services.drafts.prompt_history()
         )
         self._draft = SessionDraft(self.composer, services.drafts, ui_services, self.view)
-        self._input_area = InputArea(services, ui_services, self.composer, self._draft, self.status)
-        self.edit_mode = EditMode(self.composer, self.transcript, self._input_area, services.cache.before_turn)
+        self.input_area = InputArea(services, ui_services, self.composer, self._draft, self.status)
+        self.edit_mode = EditMode(self.composer, self.transcript, self.input_area, services.cache.before_turn)
         self.edit_mode.when_drafted = self.conversation.waiting_lines.show_keys
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
@@ -198,7 +199,7 @@ class ChatScreen(SteadyScreen[None]):
                     yield self.transcript
                     yield self._below
                 yield self._asking
-                yield self._input_area
+                yield self.input_area
             yield self.sidebar
         yield self._keys
 
@@ -244,7 +245,7 @@ class ChatScreen(SteadyScreen[None]):
 
     def show_above_composer(self, line: Static) -> None:
         """Add a line above the composer."""
-        self._input_area.show_above_composer(line)
+        self.input_area.show_above_composer(line)
 
     # The session
 
@@ -357,7 +358,7 @@ class ChatScreen(SteadyScreen[None]):
         self._clock.resume()  # it pauses by itself when nothing runs
         self._keys.show_phase(view.phase)
         self.sidebar.show(view)
-        self._input_area.session_reading = view.meter
+        self.input_area.session_reading = view.meter
         self._title_bar.show_title(title_of(view))
         self.edit_mode.show(view)
         self._show_empty(view)
@@ -458,8 +459,8 @@ class ChatScreen(SteadyScreen[None]):
 
     @on(InputArea.MeterRead)
     def _meter_read(self, event: InputArea.MeterRead) -> None:
-        if event.before is not self._input_area.session_reading:
-            self._input_area.measure_draft()
+        if event.before is not self.input_area.session_reading:
+            self.input_area.measure_draft()
             return
         self.status.change(time.monotonic(), meter=event.reading)
         self.sidebar.show_meter(event.reading)

@@ -20,6 +20,8 @@ SHOWN_S = 4.0
 ERROR_SHOWN_S = 8.0
 CHARACTERS_A_SECOND = 40
 """How fast they are read."""
+LEAST_COLUMNS = 34
+"""Columns that messages need beside words on the line above the composer; with fewer they are a row higher."""
 GAP = (1, 0, 0, 0)
 """Around the conversation: the blank row under the title bar."""
 
@@ -42,13 +44,14 @@ class Toasts:
         self._line = Region()
         """Where they were placed."""
 
-    def say(self, text: str, severity: Severity, advice: str) -> None:
-        """Show a message for as long as it takes to read it."""
+    def say(self, text: str, severity: Severity, advice: str, seconds: float | None = None) -> None:
+        """Show a message for as long as it takes to read it, or as it is true."""
         message = toast_text(text, advice)
         if message == self._in_conversation and self._app.screen is self._app.chat:
             return
         level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
-        seconds = (ERROR_SHOWN_S if severity is Severity.ERROR else SHOWN_S) + len(message) / CHARACTERS_A_SECOND
+        if seconds is None:
+            seconds = (ERROR_SHOWN_S if severity is Severity.ERROR else SHOWN_S) + len(message) / CHARACTERS_A_SECOND
         self._app.notify(message, severity=level, markup=False, timeout=seconds)  # type: ignore[arg-type]  # one of three
         self._app.call_after_refresh(self.place)
 
@@ -62,7 +65,7 @@ class Toasts:
             self.say(notice.text, notice.severity, notice.advice)
 
     def drop(self) -> None:
-        """Remove what would cover a sheet; warnings and errors stay."""
+        """Remove what would cover a sheet or is no longer true; warnings and errors stay."""
         drop_notifications(self._app, lambda toast: toast.severity == "information")
 
     def place(self) -> None:
@@ -80,23 +83,33 @@ class Toasts:
             self._rack = chat.query_one("ToastRack")
             chat.screen_layout_refresh_signal.subscribe(chat, lambda _: self._make_room(), immediate=True)
 
+    def follow_line(self) -> None:
+        """Move toasts beside the words that the line above the composer has now."""
+        if self._rack is not None and self._rack.query("Toast"):
+            self._app.call_after_refresh(self.place)
+
     def _line_of_toasts(self) -> Region:
-        """The region whose first row is that of the toasts."""
+        """The region whose first row is that of the toasts: what the line above the composer says stays readable."""
         app, chat = self._app, self._app.chat
-        line = chat.query_one("#input-area").region
+        line = chat.input_area.region
         asking = chat.query_one("#asking")
         if app.screen is not chat:
             return Region(line.x, app.size.height - 1, line.width, 1)
-        return Region(line.x, asking.region.y - 1, line.width, 1) if asking.display else line
+        if asking.display:
+            return Region(line.x, asking.region.y - 1, line.width, 1)
+        words = chat.input_area.rule_columns
+        if line.width - words < LEAST_COLUMNS:
+            return Region(line.x, line.y - 1, line.width, 1)
+        return Region(line.x + words, line.y, line.width - words, 1)
 
     def _make_room(self) -> None:
         """Move the conversation up by the rows that toasts need beside the line above the composer."""
         chat = self._app.chat
-        area, asking = chat.query_one("#conversation-area"), chat.query_one("#asking")
-        if self._rack is not None and self._rack.query("Toast") and self._line_of_toasts() != self._line:
+        area, line = chat.query_one("#conversation-area"), self._line_of_toasts()
+        if self._rack is not None and self._rack.query("Toast") and line != self._line:
             self._app.call_after_refresh(self.place)  # the draft has more rows, or fewer
         rows = 0 if self._rack is None else sum(one.outer_size.height for one in self._rack.query("Toast"))
-        covered = rows if asking.display else rows - 1
+        covered = rows - 1 if line.y == chat.input_area.region.y else rows
         top, right, bottom, left = GAP
         margin = (top, right, max(bottom, min(covered, chat.size.height // 2)), left)
         if tuple(area.styles.margin) != margin:

@@ -20,16 +20,14 @@ from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import count
 from tui.domain.lazy_regex import lazy_regex
-from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
-from tui.engine.state import Phase, SessionView
+from tui.engine.state import SessionView
 from tui.ui import first_answer
 from tui.ui.chat.status_line import StatusLine
 from tui.ui.input.composer import Composer
 from tui.ui.input.queued_prompts import QueuedPrompts
 from tui.ui.input.session_draft import SessionDraft
 from tui.ui.services import UiServices
-from tui.ui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
@@ -76,6 +74,8 @@ READY_AFTER_S = 0.2
 """Delay between the first letter and loading what the first answer needs, so that the letter is drawn first."""
 AROUND = 3
 """Rows below the transcript apart from the composer's: rule, status, keys."""
+RULE_BESIDE = 2
+"""Columns of the line that are drawn around its words."""
 RUNS_IT = "enter runs this line in the shell"
 
 
@@ -105,6 +105,8 @@ class InputArea(Vertical):
         self._composer = composer
         self._draft = draft
         self._rule: Sequence[str] = ()
+        self.rule_columns = 0
+        """Columns from the left that the words on the line above the composer take."""
         self._cost = ""
         """What the typed command costs."""
         self._popup: Popup | None = None
@@ -249,9 +251,12 @@ class InputArea(Vertical):
         parts = [self._cost, *self._rule] if self._cost else list(self._rule)
         while len(parts) > 2 and len(" · ".join(parts)) > self.size.width - 4:
             parts.pop(-2)
-        text = escape(f" {' · '.join(parts)} ") if parts else ""
+        words = f" {' · '.join(parts)} " if parts else ""
+        text = escape(words)
         if self.border_title != text:
             self.border_title = text
+            self.rule_columns = len(words) + RULE_BESIDE if words else 0
+            self._ui_services.toasts.follow_line()
 
     def _offer(self, rows: Sequence[Completion]) -> None:
         if self._popup is None and rows:
@@ -378,121 +383,3 @@ class InputArea(Vertical):
 def _is_complete(registry: Registry, text: str) -> bool:
     word, blank, rest = text.removeprefix("/").partition(" ")
     return registry.by_slash(word) is not None and not (blank and not rest)
-
-
-class EditMode:
-    """Edit mode ends whenever the composer becomes empty."""
-
-    def __init__(
-        self, composer: Composer, transcript: Transcript, input_area: InputArea, cost: Callable[[SessionView, str], str]
-    ) -> None:
-        """``cost`` words what editing a turn means for the prompt cache."""
-        self._composer = composer
-        self._cost_of = cost
-        self._cost = ""
-        self._transcript = transcript
-        self._input_area = input_area
-        self._view: SessionView | None = None
-        self.turn: str | None = None
-        """The turn that the next prompt replaces."""
-        self._failed: str | None = None
-        self.when_drafted: Callable[[], None] = lambda: None
-        """Called when the draft changed."""
-        composer.on_draft = self._drafted
-
-    def begin(self, turn_id: str | None) -> None:
-        """Let the next prompt replace this turn."""
-        self.turn = turn_id
-        self._cost = self._cost_of(self._view, turn_id) if self._view is not None and turn_id is not None else ""
-        self._refresh()
-
-    @property
-    def replaced(self) -> str | None:
-        """The edited turn, or the last one if it failed and the draft has grown out of its prompt."""
-        turns = self._view.turns if self._view is not None else ()
-        return self._failed if self.turn is None and turns and turns[-1].id == self._failed else self.turn
-
-    @property
-    def is_restored(self) -> bool:
-        """Whether the draft is the prompt of the last turn, which failed."""
-        return self.turn is None and self.replaced is not None
-
-    def restored(self, turn_id: str) -> None:
-        """The draft is now the prompt of a failed turn."""
-        self._failed = turn_id
-        self._refresh()
-
-    def _drafted(self) -> None:
-        if self._composer.is_begun_anew:
-            self._failed = None  # what is typed over the prompt is another one
-        if self._composer.document.end == (0, 0):
-            self.turn = self._failed = None
-        self._refresh()
-        self.when_drafted()
-
-    def show(self, view: SessionView) -> None:
-        """Update after the session changed or another one was opened."""
-        self._view = view
-        self._composer.queued = len(view.queue)
-        self._composer.turn_runs = view.open_turn is not None
-        self._composer.retry = view.retry if view.phase is Phase.RETRYING else None
-        self._input_area.show_queue(view)
-        if self._edited_at(view.turns) is None:
-            self.turn = None
-        self._refresh()
-
-    def _edited_at(self, turns: Sequence[Turn]) -> int | None:
-        if self.turn is None:
-            return None  # as almost always: this is asked in every frame
-        return next((index for index, turn in enumerate(turns) if turn.id == self.turn), None)
-
-    def _refresh(self) -> None:
-        if self._view is None:
-            return
-        turns = self._view.turns
-        index = self._edited_at(turns)
-        if self.is_restored:
-            self._input_area.show_rule(FAILED_IS_BACK, editing=True)
-            self._transcript.dim_from(None)
-        elif index is None:
-            self._input_area.show_rule(queue_text(self._view, drafting=bool(self._composer.text)), editing=False)
-            self._transcript.dim_from(None)
-        else:
-            messages = turns[index].messages
-            self._input_area.show_rule(edit_text(index, len(turns), self._cost), editing=True)
-            self._transcript.dim_from(messages[0].id if messages else None)
-
-
-def edit_text(index: int, turns: int, cost: str = "") -> tuple[str, ...]:
-    """The effect of sending an edited prompt; ``index`` counts from 0."""
-    later = turns - index - 1
-    moves = f"{count(later, 'later turn')} {'moves' if later == 1 else 'move'}" if later else "its answer moves"
-    parts = (f"editing turn {index + 1} of {turns}", f"{moves} to a branch", cost, "esc cancels")
-    return tuple(filter(None, parts))
-
-
-FAILED_IS_BACK = ("failed prompt is back", "enter tries again", "esc clears")
-"""What is said of a draft that is the prompt of a failed turn."""
-SENDS = ("enter sends at the end", "tab after this step")
-"""What the keys do with a draft while a turn runs."""
-ASKED_FIRST = ("answer above first", "this message waits")
-"""What is said of a draft while a question has the keys."""
-
-
-def queue_text(view: SessionView, *, drafting: bool) -> tuple[str, ...]:
-    """The number of queued prompts, and the keys that send them or take them back."""
-    if not view.queue or (view.approvals and drafting):
-        keys = ASKED_FIRST if view.approvals else SENDS
-        return keys if drafting and view.open_turn is not None else ()
-    queued = f"{len(view.queue):,} queued"
-    if view.queue_held and view.phase is Phase.IDLE:
-        if drafting:
-            return f"stopped · {queued}", "enter sends only the draft", "esc adds them to it"
-        return f"stopped · {queued}", "enter sends", "esc back to the draft"
-    if drafting:
-        return (queued, *SENDS) if view.open_turn is not None else (queued,)
-    takes = f"↑ takes {'it' if len(view.queue) == 1 else 'the last one'} back"
-    if view.open_turn is None:
-        return (queued, takes)
-    steers = bool(view.queue_after_step) and view.queue_after_step[-1]
-    return (queued, "tab sends it at the end" if steers else "tab sends it after this step", takes)
