@@ -43,14 +43,16 @@ async def test_what_is_typed_letter_by_letter_is_searched_from_where_the_user_wa
         await until(pilot, lambda: "5 of 5" in screen_text(app) and "The deadline 5." in screen_text(app))
 
 
-async def test_the_bar_of_find_names_the_keys_that_fit_after_only_the_bar_became_wider() -> None:
-    async with on_stage(size=(100, 30)) as (app, _, pilot):
+async def test_find_names_its_keys_on_the_last_row_as_many_as_fit() -> None:
+    def last_row() -> str:
+        return screen_text(app).splitlines()[-1]
+
+    async with on_stage(size=(24, 30)) as (app, _, pilot):
         await pilot.press("ctrl+f")
-        bar = app.screen.query_one(".sheet")
-        bar.styles.width = 24  # as long as the conversation beside it has not been laid out for the new size
-        await until(pilot, lambda: "esc close" in screen_text(app) and "previous, next" not in screen_text(app))
-        bar.styles.width = 90
-        await until(pilot, lambda: "previous, next" in screen_text(app))
+        await until(pilot, lambda: "esc close" in last_row() and "previous, next" not in last_row())
+        await pilot.resize_terminal(100, 30)
+        await until(pilot, lambda: last_row().split() == ["enter", "next", "↑↓", "previous,", "next", "esc", "close"])
+        assert "claude-opus-5" in screen_text(app).splitlines()[-2]
 
 
 async def test_the_bar_of_find_follows_the_conversation_below_it() -> None:

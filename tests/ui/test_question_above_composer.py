@@ -17,7 +17,7 @@ async def test_the_question_is_above_the_composer_and_what_led_to_it_can_be_read
     marks = ("I change the line that subtracts.", "ASKS", "Always allow writing files in src", "┗")
     said = scenes.words("\n\n".join([*map(str, range(40)), marks[0]]), index=0)
     rule = "write(/home/me/[[]work]/src/**)"
-    what = ("write_file", "Write src/a.py", "+x = 1\n" * 9)
+    what = ("write_file", "Write src/a.py", "+x = 1\n" * 10)
     asked = ApprovalAsked("live", "c9", *what, (rule,), "in /home/me", session="write(**)")
     async with on_stage(size=size) as (app, services, pilot):
 

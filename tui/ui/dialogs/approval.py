@@ -35,12 +35,14 @@ ARMED_S = 2.0
 LOOK_S = 0.2
 LOW = 32
 """Screens with fewer rows than this omit blank lines, so that more of the call fits."""
-AROUND, AROUND_LOW = 8, 4
-"""Rows of frame, title and keys; the second without blank lines and the reason."""
+AROUND, AROUND_LOW = 6, 3
+"""Rows of frame and title; the second without blank lines and the reason."""
 LEFT_ABOVE, LEFT_ABOVE_LOW = 5, 3
 """Rows of the conversation that stay in view above the sheet; the second where a call scrolls in any case."""
 ENOUGH_ROWS = 8
 """Rows of a call for which the conversation is covered, where not all has room."""
+FOOTER_ROWS = 1
+"""Rows of the keys, below everything."""
 BESIDE = 6
 """Columns of frame and padding on both sides."""
 TOO_SMALL = "Window too small to show the call. Enlarge it, or press esc twice for no."
@@ -90,6 +92,7 @@ class Approval(Sheet[None]):
 
     CSS_PATH: ClassVar = [*Sheet.CSS_PATH, str(STYLES / "approval.tcss")]
     SHAPE: ClassVar[str] = "-ask"
+    KEYS_IN_FOOTER = True
     ESCAPE = "no"
     ESCAPE_KEYS = "esc esc"
     OPENS_OVER = frozenset({"program.help", "program.palette"})
@@ -221,7 +224,7 @@ class Approval(Sheet[None]):
             (area, 0, call),
             (area, LEFT_ABOVE_LOW, FEWEST_ROWS),
             (area, 0, FEWEST_ROWS),
-            (size.region, 0, 0),
+            (Region(0, 0, size.width, size.height - FOOTER_ROWS), 0, 0),
         )
         for place, above, enough in places:
             columns = place.width - BESIDE
@@ -230,9 +233,12 @@ class Approval(Sheet[None]):
                 break
         self._too_small = not self._call.fit(rows, columns)
         self.set_class(self._too_small, "-too-small")
+        if self._too_small:
+            place = size.region  # without keys below
         self._sheet.styles.width = place.width
         self._sheet.styles.max_height = place.height - above
-        self._sheet.styles.margin = (0, 0, size.height - place.bottom, place.x)
+        self._sheet.styles.margin = (0, 0, max(0, size.height - place.bottom - FOOTER_ROWS), place.x)
+        self.begin_keys_at(place.x)
         self.call_after_refresh(self._make_room)
 
     @property

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on
-from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.geometry import Offset
@@ -20,6 +19,7 @@ from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.input.field import Field
 from tui.ui.transcript.search_hits import Hit, NearestHit, hits_in, reveal
 
+STATUS_ROWS = 1
 TYPING = (("enter", "next"), ("up down", "previous, next"))
 STEPPING = (("n", "next"), ("N", "previous"), ("slash", "search again"))
 
@@ -28,6 +28,7 @@ class FindBar(Sheet[None]):
     """Typing searches down from the visible part; enter closes the bar, and n and N step on."""
 
     KEYS: ClassVar[Keys] = TYPING
+    KEYS_IN_FOOTER = True
 
     def __init__(self, view: SessionView, terms: SearchTerms = SearchTerms(), near: NearestHit | None = None) -> None:  # noqa: B008 - frozen
         """Search for ``terms`` at once if it is not empty, starting at ``near``."""
@@ -40,11 +41,6 @@ class FindBar(Sheet[None]):
         self._begun_at = (0, 0)
         """The section and the block that were at the top of the window before the search moved it."""
 
-    def compose(self) -> ComposeResult:
-        """The bar, and an empty row over the footer, which is wider than the bar."""
-        yield from super().compose()
-        yield Static("", classes="footer-cover")
-
     def inside(self) -> Sequence[Widget]:
         """The field and the number of matches."""
         self._field = Field("find in this conversation", value=self._asked.typed, handed_on=frozenset({"up", "down"}))
@@ -52,11 +48,12 @@ class FindBar(Sheet[None]):
         return (Horizontal(Static("find", markup=False, classes="label"), self._field, self._found),)
 
     def _fit(self) -> None:
-        """Stand where the composer is, which the bar covers."""
+        """Stand where the composer is, which the bar covers, above the status line."""
         area = self.ponder.chat.conversation_area.region
         bar = self.query_one(".sheet")
         bar.styles.width = area.width
-        bar.styles.margin = (0, 0, 0, area.x)
+        bar.styles.margin = (0, 0, STATUS_ROWS, area.x)
+        self.begin_keys_at(area.x)
 
     def on_mount(self) -> None:
         """Search at once if there is a query; follow the conversation's place and width."""

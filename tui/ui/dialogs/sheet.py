@@ -88,6 +88,8 @@ class Sheet(ModalScreen[R], Generic[R]):
     """Named after escape, so that a narrow screen cuts them first."""
     SHAPE: ClassVar[str] = "-wide"
     """The sheet's class in the style sheet: -wide, -middle, -small or -page."""
+    KEYS_IN_FOOTER: ClassVar[bool] = False
+    """The keys are on the last row of the screen, instead of those of the chat, which the sheet leaves in view."""
     FITS: ClassVar[bool] = False
     """Whether ``fit`` is called with what the sheet shows first."""
 
@@ -116,7 +118,15 @@ class Sheet(ModalScreen[R], Generic[R]):
                 yield self.head
                 yield self._note
             yield from self.inside()
+            if not self.KEYS_IN_FOOTER:
+                yield self._foot
+        if self.KEYS_IN_FOOTER:
+            self._foot.add_class("-footer")
             yield self._foot
+
+    def begin_keys_at(self, column: int) -> None:
+        """Let the keys in the footer begin with the conversation."""
+        self._foot.styles.padding = (0, 1, 0, 1 + column)
 
     def inside(self) -> Sequence[Widget]:
         """The widgets of the sheet."""
