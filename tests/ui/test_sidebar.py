@@ -61,8 +61,8 @@ async def test_all_facts_follow_the_bar_of_the_whole_list() -> None:
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "$25 per million tokens" in screen_text(app))
         listed = [line[7:70].strip() for line in screen_text(app).splitlines()]
-        assert [row for row in listed if row in ("favourites", "recent", "Anthropic", "OpenAI · no key")] == [
-            *("favourites", "recent", "Anthropic", "OpenAI · no key")
+        assert [row for row in listed if row in ("Favourites", "Recent", "Anthropic", "OpenAI · no key")] == [
+            *("Favourites", "Recent", "Anthropic", "OpenAI · no key")
         ]
         await type_in(pilot, "sol")
         await until(pilot, lambda: "$16 per million tokens" in screen_text(app))

@@ -36,7 +36,7 @@ SHEETS = {
     "themes": ("/theme", "Contrast at least"),
     "help": ("/help", "The composer: write"),
     "palette": ("", "Commands"),
-    "models": ("/model", "favourites"),
+    "models": ("/model", "Favourites"),
     "compare": ("/replay openai/gpt-6-sol/high", "2 claude-opus-5 · high ✓"),
 }
 

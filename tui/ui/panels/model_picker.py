@@ -44,8 +44,9 @@ def model_rows(models: Sequence[ModelInfo], query: str, current: ModelSpec, widt
         found.sort(key=lambda row: not row.available)
         return [_row(model, current, width, full=True, with_state=True) for model in found]
     rows: list[Row] = []
-    for title, group, full in _groups(models):
-        rows.append(Row("", Content.styled(one_line(title, width), "$quiet")))
+    for title, note, group, full in _groups(models):
+        rows.extend([Row("", Content(""))] if rows else [])
+        rows.append(Row("", _heading(title, note, width)))
         # The heading says it of a provider whose models can all be used, or none of them.
         with_state = full or len({model.available for model in group}) > 1
         rows.extend(_row(model, current, width, full=full, with_state=with_state) for model in group)
@@ -105,10 +106,17 @@ def few_rows(models: Sequence[ModelInfo], current: ModelSpec, width: int, *, mos
     return rows
 
 
-def _groups(models: Sequence[ModelInfo]) -> list[tuple[str, list[ModelInfo], bool]]:
+def _heading(title: str, note: str, width: int) -> Content:
+    words = one_line(title, width)
+    after = one_line(f"· {note}", width - len(words) - 1) if note else ""
+    return Content.styled(words, "bold $primary") + Content.styled(f" {after}", "$quiet")
+
+
+def _groups(models: Sequence[ModelInfo]) -> list[tuple[str, str, list[ModelInfo], bool]]:
+    """Title, why none can be used, models, and whether their names say the provider."""
     favourites = [model for model in models if model.favourite]
     recent = [model for model in models if model.recent and not model.favourite]
-    groups = [("favourites", favourites, True), ("recent", recent, True)]
+    groups = [("Favourites", "", favourites, True), ("Recent", "", recent, True)]
     rest: dict[str, list[ModelInfo]] = {}
     for model in models:
         if not model.favourite and not model.recent:
@@ -117,9 +125,8 @@ def _groups(models: Sequence[ModelInfo]) -> list[tuple[str, list[ModelInfo], boo
         reasons = {model.reason for model in group if not model.available}
         shared = len(reasons) == 1 and not any(model.available for model in group)
         # The command that fixes the problem is shown with the selected row; the heading has room for the cause only.
-        title = f"{provider} · {reasons.pop().partition(':')[0]}" if shared else provider
-        groups.append((title, newest_first(group), False))
-    return [group for group in groups if group[1]]
+        groups.append((provider, reasons.pop().partition(":")[0] if shared else "", newest_first(group), False))
+    return [group for group in groups if group[2]]
 
 
 def _row(
