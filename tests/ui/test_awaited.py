@@ -78,6 +78,16 @@ async def test_a_retry_is_told_in_the_words_of_the_provider_with_the_attempts_an
         await until(pilot, lambda: "Rate limited" not in conversation(app) and "waiting" in conversation(app))
 
 
+async def test_further_rows_of_a_failure_begin_below_its_words_and_not_below_its_mark() -> None:
+    async with on_stage(size=(60, 24)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Why?"), retry())
+        await wait_for(pilot, app, "esc stop")
+        rows = screen_text(app).splitlines()
+        first = next(number for number, row in enumerate(rows) if "⚠ Rate limited" in row)
+        assert rows[first + 1].strip()
+        assert len(rows[first + 1]) - len(rows[first + 1].lstrip()) == rows[first].index("Rate limited")
+
+
 async def test_a_retry_names_the_key_that_works_beside_a_draft_too_and_only_once() -> None:
     async with on_stage(size=(120, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"), retry())

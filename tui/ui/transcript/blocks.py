@@ -214,10 +214,12 @@ class Caption(Renderable):
 
     is_stop = False
 
-    def __init__(self, *runs: Run, space: int = 0) -> None:
+    def __init__(self, *runs: Run, space: int = 0, hang: int = 0) -> None:
+        """``hang`` is the columns of the mark at its beginning, below which no further row begins."""
         self._runs = list(runs)
         self._lines: list[Line] = []
         self._width = 0
+        self._rest = [Run(" " * hang)] if hang else []
         self.space = space
 
     def show(self, *runs: Run) -> None:
@@ -227,7 +229,7 @@ class Caption(Renderable):
     def height(self, width: int) -> int:
         """No line without text."""
         if width != self._width:
-            self._width, self._lines = width, wrap(self._runs, width) if self._runs else []
+            self._width, self._lines = width, wrap(self._runs, width, rest=self._rest) if self._runs else []
         return len(self._lines)
 
     def drop_layout(self) -> None:

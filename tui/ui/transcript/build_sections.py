@@ -228,7 +228,8 @@ def sections_of(turns: Sequence[Turn], options: DisplayOptions) -> Iterator[Sect
 def failure_of(message: Message) -> Section:
     """The line below a prompt whose request failed without an answer."""
     section = Section(f"{FAILED}{message.id}", Speaker.NOTICE)
-    section.add(Caption(*with_names(f"✗ {one_line(message.interrupted or '', LONGEST_ARGUMENT)}", "error")))
+    words = one_line(message.interrupted or "", LONGEST_ARGUMENT)
+    section.add(Caption(*with_names(f"✗ {words}", "error"), hang=2))
     section.add(Caption(Run("↳ This prompt is not sent with later ones.", "muted")))
     return section
 

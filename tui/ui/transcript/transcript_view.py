@@ -448,8 +448,8 @@ class TranscriptView:
         mark = {"error": "✗ ", "warning": "⚠ "}.get(severity, "· ")
         self._count += 1
         section = Section(f"notice:{self._count}", Speaker.NOTICE)
-        section.add(Caption(*with_names(mark + text, role)))
+        section.add(Caption(*with_names(mark + text, role), hang=len(mark)))
         if advice:
-            section.add(Caption(*with_names("↳ " + advice, "muted")))
+            section.add(Caption(*with_names("↳ " + advice, "muted"), hang=len(mark)))
         self._transcript.column.append(section)
         return section

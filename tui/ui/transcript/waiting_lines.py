@@ -193,7 +193,7 @@ class RetryLine:
         self._shown_key = ""
         self._at = now + retry.wait_s if now is not None and not still else None
         self._agreed = not retry.needs_consent
-        self._block = Caption()
+        self._block = Caption(hang=2)
         self.section = Section(f"{RETRY}{retry.turn_id}:{retry.attempt}", Speaker.NOTICE)
         self.section.add(self._block)
         self.tick(now or 0.0)
