@@ -78,6 +78,7 @@ async def test_a_key_that_is_saved_is_found_at_once_and_at_the_next_start(tmp_pa
         said = await h.services.keys.save_key("anthropic", SECRET, keep=True)
         assert h.services.keys.availability()[0].ready
         assert SECRET not in said
+        assert h.services.keys.availability()[0].detail == "credentials.toml found"
     async with house(tmp_path, model=None) as h:
         await h.services.discover()
         assert h.current.spec.provider == "anthropic"

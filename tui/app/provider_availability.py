@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.app.engine_settings import network_limits
@@ -175,7 +176,7 @@ class ProviderAvailability:
         for provider in self._program.catalog.providers().values():
             spec = ready.get(provider.id)
             if provider.id in self._sources:
-                detail = f"{self._sources[provider.id].removeprefix('environment ')} found"
+                detail = _key_found(self._sources[provider.id])
                 found.append(_row(provider, detail, spec))
             elif provider.id in self._servers:
                 from tui.providers.redacted_request import shown_url
@@ -203,7 +204,7 @@ class ProviderAvailability:
             takes_one = provider.auth is not AuthStyle.NONE and (provider.cloud is None or bool(provider.key_env))
             if source or (takes_one and provider.id != "demo" and not provider.local and not provider.starts_models):
                 state = self.reason(provider).partition(": /")[0] or "works without a key"
-                detail = f"{source.removeprefix('environment ')} found" if source else state
+                detail = _key_found(source) if source else state
                 found.append(_row(provider, detail, None, ready=bool(source)))
         return sorted(found, key=lambda row: not row.ready)
 
@@ -244,6 +245,12 @@ class ProviderAvailability:
         listing = await asyncio.wrap_future(self._program.engine.call(discovery.ask(provider)))
         self._program.planner.change_catalog(lambda catalog: merge_model_lists(catalog, [listing]))
         return sum(len(models) for models in listing.rows.values())
+
+
+def _key_found(source: str) -> str:
+    """``ANTHROPIC_API_KEY found``, ``credentials.toml found``; the doctor prints the whole path."""
+    where = Path(source).name if Path(source).is_absolute() else source.removeprefix("environment ")
+    return f"{where} found"
 
 
 def _row(provider: ProviderFacts, detail: str, spec: ModelSpec | None, *, ready: bool | None = None) -> ProviderInfo:

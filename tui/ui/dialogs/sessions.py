@@ -216,7 +216,7 @@ class Sessions(SearchSheet[str]):
 
     def inside(self) -> Sequence[Widget]:
         """Search above list and preview."""
-        self._page = Page(self.ponder.theming.sheet_styles(self.ponder))
+        self._page = Page(self.ponder.theming.sheet_styles(self.ponder), gap=1)
         self._page.can_focus = False
         return (self.field, Horizontal(self.row_list, self._page, classes="columns"))
 

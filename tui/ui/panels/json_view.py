@@ -96,8 +96,8 @@ class JsonView(Page):
         Binding("space,enter", "fold", "fold", show=False),
     ]
 
-    def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(theme_styles, id=id)
+    def __init__(self, theme_styles: ThemeStyles) -> None:
+        super().__init__(theme_styles)
         self._value: object = None
         self._folded: set[Path] = set()
         self._tree_nodes: list[Node] = []

@@ -90,7 +90,7 @@ def bill_lines(turns: int, paid: Sequence[Paid], width: int, *, saved: float | N
     bill = bill_of(paid)
     if not turns and not paid:
         return Content.styled("nothing spent", "$quiet")
-    lines = [_pair(count(turns, "turn"), bill.cost.words or "nothing spent", width)]
+    lines = [_pair(count(turns, "turn") if turns else "first turn", bill.cost.words or "nothing spent", width)]
     models = [row for row in bill.models if not row.for_summaries]
     shown = [(row.name.partition("/")[2], row.cost) for row in models] if len(models) > 1 else []
     summaries = [run for run in paid if isinstance(run, SummaryRun) and not run.aside]

@@ -15,6 +15,8 @@ from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Line, plain
 from tui.ui.theme.theme_styles import ThemeStyles, surface_from
 
+SCROLLBAR = 1
+LEAST_WIDTH = 8
 Lines = Callable[[int], Sequence[Line]]
 """Returns lines for a width."""
 
@@ -33,9 +35,11 @@ class Page(ScrollView, can_focus=True):
         Binding("space", "page_down", "page", show=False),
     ]
 
-    def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self, theme_styles: ThemeStyles, *, gap: int = 0) -> None:
+        """``gap`` is the columns between lines and scrollbar."""
+        super().__init__()
         self.theme_styles = theme_styles
+        self._beside = SCROLLBAR + gap
         self._make: Lines | None = None
         self._lines: Sequence[Line] = ()
         self._width = 0
@@ -55,7 +59,7 @@ class Page(ScrollView, can_focus=True):
     @property
     def lines_below(self) -> int | None:
         """The number of lines below the visible ones; None before layout at this width."""
-        if not self.size.height or self._width != max(8, self.size.width - 1):
+        if not self.size.height or self._width != max(LEAST_WIDTH, self.size.width - self._beside):
             return None
         return max(0, len(self._lines) - round(self.scroll_y) - self.size.height)
 
@@ -68,7 +72,7 @@ class Page(ScrollView, can_focus=True):
         self._lay()
 
     def _lay(self) -> None:
-        width = max(8, self.size.width - 1)
+        width = max(LEAST_WIDTH, self.size.width - self._beside)
         if self._make is None or not self.size.width or width == self._width:
             return
         self._width = width
@@ -80,7 +84,7 @@ class Page(ScrollView, can_focus=True):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """The number of lines, for style sheets with automatic height."""
-        return len(self._make(max(8, width - 1))) if self._make is not None else 1
+        return len(self._make(max(LEAST_WIDTH, width - self._beside))) if self._make is not None else 1
 
     def render_line(self, y: int) -> Strip:
         index = y + round(self.scroll_y)
