@@ -93,8 +93,8 @@ async def in_a_session(turns: tuple[Turn, ...]) -> tuple[float, float, float]:
         conversation = ConversationState(
             session="s", target=planner.target(spec), spec=spec, settings=roomy, turns=turns
         )
-        planner.resume(conversation.ask())
-        planner.meter(conversation.ask())
+        planner.resume(conversation.inputs())
+        planner.meter(conversation.inputs())
 
     catalog = packaged_catalog()
     opening = milliseconds(cold, 5)

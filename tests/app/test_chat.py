@@ -124,8 +124,10 @@ async def test_a_count_from_before_a_compression_says_nothing_about_now(tmp_path
         turns = h.view().turns
         calibration = h.program.planner._token_meter
         conversation = h.current.session._conversation
-        ask = replace(conversation.ask(), session="other", turns=turns, view=CompressionView(summary="They talked."))
-        h.program.planner.resume(ask)
+        inputs = replace(
+            conversation.inputs(), session="other", turns=turns, compression=CompressionView(summary="They talked.")
+        )
+        h.program.planner.resume(inputs)
         assert not [key for key in calibration._anchors if key[0] == "other"]
 
 

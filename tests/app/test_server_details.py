@@ -14,7 +14,7 @@ from tests.app.stage import config, house
 from tests.app.test_windows import Telling, listed
 from tests.providers.gguf_files import QWEN_TEMPLATE
 from tests.providers.strangers import Json, Stranger, serving
-from tui.engine.ask import OPENED
+from tui.engine.request_inputs import OPENED
 
 
 def props(template: str, *, n_ctx: int = 8_192, tools: bool | None = None, vision: bool = False) -> Json:

@@ -144,7 +144,7 @@ async def living(
         new_id=lambda: f"id{next(ids)}",
         draw=random.Random(1).random,
     )
-    opening = Opening(session="s", spec=parse_spec(model, catalog), settings=settings, turns=turns, view=view)
+    opening = Opening(session="s", spec=parse_spec(model, catalog), settings=settings, turns=turns, compression=view)
     session = Session(ports, opening)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(session.run())

@@ -11,8 +11,8 @@ from tui.context.breakpoints import Breakpoints, breakpoints
 from tui.domain.blocks import Block, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
-from tui.engine.ask import Ask, Repairs
 from tui.engine.planner import Planner
+from tui.engine.request_inputs import Repairs, RequestInputs
 from tui.engine.settings import EngineSettings
 from tui.engine.token_meter import TokenMeter
 
@@ -39,7 +39,7 @@ def said(
 ) -> Breakpoints | None:
     planner, spec = Planner(CATALOG, TokenMeter()), parse_spec(model, CATALOG)
     target = planner.target(spec)
-    ask = Ask(
+    inputs = RequestInputs(
         session="s",
         turns=turns,
         target=target,
@@ -49,7 +49,7 @@ def said(
         repairs=Repairs(),
     )
     quirks = effective_quirks(target.provider, target.facts)
-    return breakpoints(planner.request(ask), target.facts.wire, quirks, len(turns))
+    return breakpoints(planner.request(inputs), target.facts.wire, quirks, len(turns))
 
 
 OPEN = Turn(id="open", messages=(Message(id="q", role=Role.USER, blocks=(TextBlock(text="And?"),)),), open=True)

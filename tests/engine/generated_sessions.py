@@ -32,8 +32,8 @@ from tui.domain.messages import ENDED_EARLY, Message, Origin, Role, Turn, WireNa
 from tui.domain.request import ToolSchema
 from tui.domain.stream import Finish, Stop
 from tui.domain.thinking import ModelSpec, ThinkingForm
-from tui.engine.ask import Ask, Repairs
 from tui.engine.planner import Planner
+from tui.engine.request_inputs import Repairs, RequestInputs
 from tui.engine.settings import EngineSettings
 from tui.engine.step import NUDGE
 from tui.engine.token_meter import TokenMeter
@@ -246,7 +246,7 @@ class GeneratedSession:
     def _answer_now(self, turn_id: str, messages: list[Message]) -> None:
         """End the thinking of the request that was just sent, and ask again at the lowest level."""
         before = self.sent[-1]
-        lower = self._planner.with_least_thinking(self._ask(turn_id, messages, Repairs()))
+        lower = self._planner.with_least_thinking(self._inputs(turn_id, messages, Repairs()))
         thought = replace(self._thinking(), partial=True, provider_state=None)
         ended = self._message((thought,), Finish.STOP, ENDED_EARLY)
         messages.append(replace(ended, superseded=True))
@@ -287,29 +287,29 @@ class GeneratedSession:
                 case _:
                     return True
 
-    def _ask(self, turn_id: str, messages: list[Message], repairs: Repairs) -> Ask:
-        return Ask(
+    def _inputs(self, turn_id: str, messages: list[Message], repairs: Repairs) -> RequestInputs:
+        return RequestInputs(
             session="session",
             turns=(*self.turns, Turn(id=turn_id, messages=tuple(messages), open=True)),
             target=self._target,
             spec=self._spec,
             settings=self._settings,
             tools=self._tools,
-            view=self._view,
+            compression=self._view,
             repairs=repairs,
         )
 
     def _send(self, turn_id: str, messages: list[Message], repairs: Repairs) -> None:
-        sent = self._encoded(self._ask(turn_id, messages, repairs))
+        sent = self._encoded(self._inputs(turn_id, messages, repairs))
         self._account = "k1"  # the key is looked up while the first request is sent
         self.sent.append(sent)
 
-    def _encoded(self, ask: Ask) -> Sent:
-        encoded = wire_named(self._wire).encode(self._planner.request(ask), self._quirks)
+    def _encoded(self, inputs: RequestInputs) -> Sent:
+        encoded = wire_named(self._wire).encode(self._planner.request(inputs), self._quirks)
         return Sent(
             configuration=self.configuration,
             body=orjson.loads(orjson.dumps(encoded.body)),
-            nudged=bool(ask.repairs.nudge),
+            nudged=bool(inputs.repairs.nudge),
             turn=self._turn_number,
             model=str(self._spec),
             wire=self._wire,
@@ -317,8 +317,8 @@ class GeneratedSession:
 
     def summary_request(self) -> Sent:
         """The conversation with the wish for a summary at its end."""
-        ask = replace(self._plain_ask(), turns=tuple(self.turns), view=self._view)
-        return self._encoded(replace(ask, repairs=Repairs(nudge="Write a summary.")))
+        inputs = replace(self._plain_inputs(), turns=tuple(self.turns), compression=self._view)
+        return self._encoded(replace(inputs, repairs=Repairs(nudge="Write a summary.")))
 
     def _prompt(self) -> tuple[Block, ...]:
         blocks: list[Block] = [TextBlock(text=f"Question {self._next()}. " * self._chance.choice([1, 3, 60]))]
@@ -338,7 +338,7 @@ class GeneratedSession:
         self, *, calls: bool, finish: Finish = Finish.STOP, interrupted: str | None = None, cut: bool = False
     ) -> Message:
         chance, blocks = self._chance, list[Block]()
-        made = self._planner.plan(self._plain_ask())
+        made = self._planner.plan(self._plain_inputs())
         if made.thinks and chance.randint(0, 5):
             blocks += [self._thinking() for _ in range(chance.choice([1, 1, 2]))]
         if interrupted and chance.randint(0, 2) == 0:
@@ -359,7 +359,7 @@ class GeneratedSession:
         return self._message(tuple(blocks), finish, interrupted)
 
     def _message(self, blocks: tuple[Block, ...], finish: Finish, interrupted: str | None = None) -> Message:
-        level = self._planner.plan(self._plain_ask()).level
+        level = self._planner.plan(self._plain_inputs()).level
         origin: Origin = replace(self._planner.stamp(self._target), level=level)
         return Message(
             id=self._id("m"),
@@ -370,8 +370,8 @@ class GeneratedSession:
             interrupted=interrupted,
         )
 
-    def _plain_ask(self) -> Ask:
-        return Ask(
+    def _plain_inputs(self) -> RequestInputs:
+        return RequestInputs(
             session="session",
             turns=(),
             target=self._target,

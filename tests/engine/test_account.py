@@ -13,8 +13,8 @@ from tui.catalog.model_spec import parse_spec
 from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.thinking import ThinkingForm
-from tui.engine.ask import Ask
 from tui.engine.planner import Planner
+from tui.engine.request_inputs import RequestInputs
 from tui.engine.settings import EngineSettings
 from tui.engine.token_meter import TokenMeter
 from tui.providers.keys import Keys
@@ -41,7 +41,9 @@ def _thinking_sent(planner: Planner, target: Target, account: str) -> int:
     )
     asked = Message(id="u", role=Role.USER, blocks=(TextBlock(text="So?"),))
     turns = (Turn(id="1", messages=(asked, said)), Turn(id="2", messages=(replace(asked, id="u2"),), open=True))
-    request = planner.request(Ask(session="s", turns=turns, target=target, spec=SPEC, settings=EngineSettings()))
+    request = planner.request(
+        RequestInputs(session="s", turns=turns, target=target, spec=SPEC, settings=EngineSettings())
+    )
     return sum(isinstance(block, ThinkingBlock) for message in request.outgoing.messages for block in message.blocks)
 
 

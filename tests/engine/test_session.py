@@ -34,8 +34,8 @@ from tui.domain.messages import Turn
 from tui.domain.request import ChatRequest
 from tui.domain.stream import ResponseStarted, StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingLevel
-from tui.engine.ask import Ask
 from tui.engine.ports import Ports
+from tui.engine.request_inputs import RequestInputs
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
 from tui.engine.state import Phase, SessionState
@@ -270,10 +270,10 @@ def test_prompts_that_wait_stay_in_line_after_a_failure_until_the_user_goes_on()
 
 def test_a_fault_of_ours_ends_the_turn_and_not_the_session() -> None:
     class Broken(FakePlanner):
-        def request(self, ask: Ask) -> ChatRequest:
-            if len(ask.turns) == 1 and ask.turns[0].open:
+        def request(self, inputs: RequestInputs) -> ChatRequest:
+            if len(inputs.turns) == 1 and inputs.turns[0].open:
                 raise KeyError("x")
-            return super().request(ask)
+            return super().request(inputs)
 
     async def play() -> None:
         async with stage([answer("2")], planner=Broken()) as s:

@@ -12,10 +12,10 @@ from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Part, Usage
-from tui.engine.ask import Ask
 from tui.engine.compressor import Compressor, PendingCompression
 from tui.engine.planner import Planner
 from tui.engine.refused_parameters import is_ours
+from tui.engine.request_inputs import RequestInputs
 
 SPEC = ModelSpec(provider="fake", model="m", asked=ThinkingLevel.LOW)
 PLAN = ThinkingPlan(asked=ThinkingLevel.LOW, nominal="low", sent="low", state=PlanState.ON, summary="Thinking: low")
@@ -46,7 +46,7 @@ class FakePlanner(Planner):
 
     limit: int | None = None
     learned: list[Usage] = field(default_factory=list)
-    resumed: list[Ask] = field(default_factory=list)
+    resumed: list[RequestInputs] = field(default_factory=list)
 
     def target(self, spec: ModelSpec) -> Target:
         if spec.model == "unknown":
@@ -56,39 +56,41 @@ class FakePlanner(Planner):
     def stamp(self, target: Target) -> Origin:
         return target.origin
 
-    def plan(self, ask: Ask) -> ThinkingPlan:
-        return replace(PLAN, asked=ask.spec.asked or ThinkingLevel.LOW)
+    def plan(self, inputs: RequestInputs) -> ThinkingPlan:
+        return replace(PLAN, asked=inputs.spec.asked or ThinkingLevel.LOW)
 
-    def request(self, ask: Ask) -> ChatRequest:
-        folded = ask.view.compressed_turns if ask.view else frozenset()
+    def request(self, inputs: RequestInputs) -> ChatRequest:
+        folded = inputs.compression.compressed_turns if inputs.compression else frozenset()
         messages = tuple(
             OutgoingMessage(role=message.role, blocks=message.blocks, source_id=message.id)
-            for turn in ask.turns
+            for turn in inputs.turns
             if turn.id not in folded
             for message in turn.messages
             if not message.superseded
         )
-        if ask.repairs.nudge:
-            messages += (OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=ask.repairs.nudge),)),)
-        fields = {} if "reasoning_effort" in ask.repairs.without else {"reasoning_effort": "low"}
-        system = ask.settings.system
+        if inputs.repairs.nudge:
+            messages += (OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=inputs.repairs.nudge),)),)
+        fields = {} if "reasoning_effort" in inputs.repairs.without else {"reasoning_effort": "low"}
+        system = inputs.settings.system
         return ChatRequest(
-            model=ask.target.facts.id,
+            model=inputs.target.facts.id,
             outgoing=Outgoing(messages=messages),
-            without=tuple(filter(is_ours, ask.repairs.without)),
-            plan=replace(self.plan(ask), fields=fields, headers={"x": "0"} if ask.repairs.without_thinking else {}),
-            system=f"{ask.view.summary}|{system}" if ask.view else system,
-            tools=ask.tools,
-            continuation=ask.continuation,
+            without=tuple(filter(is_ours, inputs.repairs.without)),
+            plan=replace(
+                self.plan(inputs), fields=fields, headers={"x": "0"} if inputs.repairs.without_thinking else {}
+            ),
+            system=f"{inputs.compression.summary}|{system}" if inputs.compression else system,
+            tools=inputs.tools,
+            continuation=inputs.continuation,
         )
 
-    def with_least_thinking(self, ask: Ask) -> Ask | None:
-        return replace(ask, spec=replace(ask.spec, asked=ThinkingLevel.NONE))
+    def with_least_thinking(self, inputs: RequestInputs) -> RequestInputs | None:
+        return replace(inputs, spec=replace(inputs.spec, asked=ThinkingLevel.NONE))
 
-    def meter(self, ask: Ask) -> MeterReading:
-        sent = sum(_size(message) for message in self.request(ask).outgoing.messages) + len(ask.draft)
-        if ask.view is not None:
-            sent += len(ask.view.summary)
+    def meter(self, inputs: RequestInputs) -> MeterReading:
+        sent = sum(_size(message) for message in self.request(inputs).outgoing.messages) + len(inputs.draft)
+        if inputs.compression is not None:
+            sent += len(inputs.compression.summary)
         return MeterReading(
             effective=sent,
             raw=sent,
@@ -99,11 +101,11 @@ class FakePlanner(Planner):
             parts={Part.USER: sent},
         )
 
-    def learn(self, ask: Ask, usage: Usage) -> None:
+    def learn(self, inputs: RequestInputs, usage: Usage) -> None:
         self.learned.append(usage)
 
-    def resume(self, ask: Ask) -> None:
-        self.resumed.append(ask)
+    def resume(self, inputs: RequestInputs) -> None:
+        self.resumed.append(inputs)
 
     def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
         return ("fake/n", "fake/o")
@@ -118,31 +120,37 @@ class FakeCompressor(Compressor):
     def __init__(self) -> None:
         """It needs no planner."""
 
-    def prepare(self, ask: Ask, writer: Target, instruction: str, *, fits: bool = True) -> PendingCompression | None:
-        finished = [turn for turn in ask.turns[:-1] if ask.view is None or turn.id not in ask.view.compressed_turns]
+    def prepare(
+        self, inputs: RequestInputs, writer: Target, instruction: str, *, fits: bool = True
+    ) -> PendingCompression | None:
+        finished = [
+            turn
+            for turn in inputs.turns[:-1]
+            if inputs.compression is None or turn.id not in inputs.compression.compressed_turns
+        ]
         if not finished:
             return None
         prompt = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=f"Summarise. {instruction}".strip()),))
         request = ChatRequest(model=writer.facts.id, outgoing=Outgoing(messages=(prompt,)), plan=PLAN)
         return PendingCompression(request=request, turns=len(finished), before=0, plan=tuple(finished))
 
-    def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
+    def preview(self, inputs: RequestInputs, writer: Target) -> CompressionPreview | None:
         return None
 
     def smaller(self, pending: PendingCompression) -> PendingCompression | None:
         left = pending.plan[1:] if isinstance(pending.plan, tuple) else ()
         return replace(pending, plan=left, turns=len(left)) if left else None
 
-    def apply(self, ask: Ask, pending: PendingCompression, answer: Message) -> CompressionView:
+    def apply(self, inputs: RequestInputs, pending: PendingCompression, answer: Message) -> CompressionView:
         summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
         if summary == "useless":
             raise PonderError("The summary was not smaller.")
         turns = pending.plan if isinstance(pending.plan, tuple) else ()
-        earlier = ask.view.compressed_turns if ask.view else frozenset()
+        earlier = inputs.compression.compressed_turns if inputs.compression else frozenset()
         folded = earlier | {t.id for t in turns if isinstance(t, Turn)}
-        return CompressionView(summary=summary, compressed_turns=folded, previous=ask.view)
+        return CompressionView(summary=summary, compressed_turns=folded, previous=inputs.compression)
 
-    def cut_results(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
+    def cut_results(self, inputs: RequestInputs, *, newest_first: bool) -> CompressionView | None:
         return None
 
 

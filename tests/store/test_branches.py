@@ -112,8 +112,8 @@ async def test_a_fork_keeps_the_summary_only_where_all_it_stands_for_is_copied(s
     await stage.journal.compressed("s", view)
     behind = await stage.conversations.fork("s", "t2")
     before = await stage.conversations.fork("s", "t1")
-    assert (await stage.conversations.load(behind)).view == view
-    assert (await stage.conversations.load(before)).view is None
+    assert (await stage.conversations.load(behind)).compression == view
+    assert (await stage.conversations.load(before)).compression is None
 
 
 @pytest.mark.parametrize("parent", ["seq", "(SELECT max(seq) FROM turn WHERE session = 1)", "4"])

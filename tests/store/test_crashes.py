@@ -50,7 +50,7 @@ async def check(folder: Path, session: str, acks: list[list[str]]) -> None:
     view = None
     if session in [row.id for row in await stage.library.sessions()]:
         loaded = await stage.conversations.load(session)
-        turns, view = {turn.id: turn for turn in loaded.turns}, loaded.view
+        turns, view = {turn.id: turn for turn in loaded.turns}, loaded.compression
     stage.database.close()
     wanted = {m.id: m for turn in turns for m in the_turn(session, int(turn.rpartition("-")[2])).messages}
     found = {m.id: m for turn in turns.values() for m in turn.messages}

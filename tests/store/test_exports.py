@@ -182,7 +182,12 @@ async def test_json_brings_back_branches_summary_and_model(stage: Stage, tmp_pat
     path.write_text(await stage.library.export("s", "json", "all"), encoding="ascii")
     new = await stage.library.import_file(path)
     before, after = await stage.conversations.load("s"), await stage.conversations.load(new)
-    assert (after.turns, after.view, after.spec, after.settings) == (before.turns, view, before.spec, before.settings)
+    assert (after.turns, after.compression, after.spec, after.settings) == (
+        before.turns,
+        view,
+        before.spec,
+        before.settings,
+    )
     assert await stage.conversations.siblings(new, "t3") == ("t2", "t3")
     assert (await stage.conversations.activate(new, "t2")).turns == (rich_turn(), a_turn(1), a_turn(2))
 

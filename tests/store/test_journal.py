@@ -185,15 +185,15 @@ async def test_a_compression_is_a_view_that_can_be_lifted(stage: Stage) -> None:
     folded = await stage.conversations.load("s")
     await stage.journal.compressed("s", None)
     lifted = await stage.conversations.load("s")
-    assert (folded.view, folded.turns) == (view, (a_turn(1), a_turn(2)))
-    assert (lifted.view, lifted.turns) == (None, folded.turns)
+    assert (folded.compression, folded.turns) == (view, (a_turn(1), a_turn(2)))
+    assert (lifted.compression, lifted.turns) == (None, folded.turns)
 
 
 async def test_a_summary_of_turns_that_left_the_path_is_dropped(stage: Stage) -> None:
     await stage.keep("s", a_turn(1), a_turn(2), a_turn(3))
     await stage.journal.compressed("s", CompressionView(summary="sum", compressed_turns=frozenset({"t1", "t2"})))
     await stage.journal.history_replaced("s", (a_turn(1),))
-    assert (await stage.conversations.load("s")).view is None
+    assert (await stage.conversations.load("s")).compression is None
 
 
 async def test_order_is_that_of_writing_when_the_clock_goes_back(stage: Stage) -> None:

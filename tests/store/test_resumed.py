@@ -45,5 +45,5 @@ async def test_after_a_restart_every_wire_sends_the_same(
     if history:
         loaded = await after.conversations.load("s")
         for goal in GOALS:
-            assert bytes_for(goal, loaded.turns, loaded.view) == bytes_for(goal, history, view)
+            assert bytes_for(goal, loaded.turns, loaded.compression) == bytes_for(goal, history, view)
     after.database.close()

@@ -42,19 +42,19 @@ async def test_views_and_runs_come_back_as_they_were_also_in_forks_exports_and_i
     for paid in (*RUNS, RUNS[0]):
         await stage.journal.summary_run("s", paid)
     loaded = await stage.conversations.load("s")
-    assert (loaded.view, loaded.summaries) == (SECOND, RUNS)
+    assert (loaded.compression, loaded.summaries) == (SECOND, RUNS)
     [row] = await stage.library.sessions()
     assert row.cost == 3 * 0.5 + 2 * 0.25
 
     fork = await stage.conversations.fork("s", "t2")
     forked = await stage.conversations.load(fork)
-    assert (forked.view, forked.summaries) == (SECOND, RUNS[:1])
+    assert (forked.compression, forked.summaries) == (SECOND, RUNS[:1])
     shorter = await stage.conversations.load(await stage.conversations.fork("s", "t1"))
-    assert (shorter.view, shorter.summaries) == (CUT, ())
+    assert (shorter.compression, shorter.summaries) == (CUT, ())
 
     (tmp_path / "s.json").write_text(await stage.library.export("s", "json", "all"))
     brought = await stage.conversations.load(await stage.library.import_file(tmp_path / "s.json"))
-    assert (brought.view, brought.summaries) == (SECOND, RUNS)
+    assert (brought.compression, brought.summaries) == (SECOND, RUNS)
     stage.database.close()
 
 

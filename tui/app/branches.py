@@ -46,7 +46,7 @@ class Branches:
             title=view.title,
             spec=spec,
             turns=view.turns,
-            view=view.compression,
+            compression=view.compression,
             summaries=view.summaries,
             elsewhere=view.elsewhere,
             settings=current.session_settings(),

@@ -141,7 +141,7 @@ class CurrentSession:
             spec=self.spec,
             settings=_engine_settings(self.program, self.layers, interactive=self._interactive),
             turns=stored.turns if stored is not None else (),
-            view=stored.view if stored is not None else None,
+            compression=stored.compression if stored is not None else None,
             summaries=stored.summaries if stored is not None else (),
             elsewhere=stored.elsewhere if stored is not None else (),
             title=stored.title if stored is not None else "",

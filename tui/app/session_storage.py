@@ -35,7 +35,7 @@ class StoredSession:
     title: str
     spec: ModelSpec | None
     turns: tuple[Turn, ...]
-    view: CompressionView | None = None
+    compression: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
     """Costs of compression summaries."""
     elsewhere: tuple[Paid, ...] = ()
@@ -218,7 +218,7 @@ class InMemorySessions:
             title=kept.title,
             spec=kept.spec,
             turns=tuple(kept.turns),
-            view=kept.view,
+            compression=kept.view,
             summaries=tuple(kept.summaries),
             elsewhere=tuple(kept.elsewhere),
             settings=kept.settings,

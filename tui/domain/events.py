@@ -240,7 +240,7 @@ class CompressionFinished:
 class CompressionChanged:
     """The compression view changed; None means the whole history is sent."""
 
-    view: CompressionView | None
+    compression: CompressionView | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ from tui.domain.events import (
 from tui.domain.format_numbers import count
 from tui.domain.messages import Message
 from tui.domain.usage import MeterReading
-from tui.engine.ask import Ask
 from tui.engine.attempt import Attempt, AttemptId, AttemptOutput
 from tui.engine.budget import Budget
 from tui.engine.compressor import PendingCompression
 from tui.engine.open_turn import ConversationState
 from tui.engine.ports import Journal, Ports
+from tui.engine.request_inputs import RequestInputs
 from tui.engine.retry import RetriesUsed, Wait, decide
 from tui.engine.saving import Saver
 
@@ -76,52 +76,54 @@ class HistoryCompression:
         self._log = CompressionLog()
         self._reported = False
 
-    async def compress_if_needed(self, ask: Ask, publish: Publish) -> bool:
+    async def compress_if_needed(self, inputs: RequestInputs, publish: Publish) -> bool:
         """Compress if the next request is too large; True if the view changed."""
-        reading = self._ports.planner.meter(ask)
-        if not ask.settings.compress or not is_due(reading):
+        reading = self._ports.planner.meter(inputs)
+        if not inputs.settings.compress or not is_due(reading):
             return False
-        refusal = self._log.refusal(self._ports.clock.monotonic()) or self._too_little(ask, reading)
+        refusal = self._log.refusal(self._ports.clock.monotonic()) or self._too_little(inputs, reading)
         if refusal is None:
-            return await self.compress_now(ask, "", publish)
+            return await self.compress_now(inputs, "", publish)
         self._report_once(refusal, reading, publish)
-        return await self._shorten(ask, publish, newest_first=False)
+        return await self._shorten(inputs, publish, newest_first=False)
 
-    def _too_little(self, ask: Ask, reading: MeterReading) -> str | None:
+    def _too_little(self, inputs: RequestInputs, reading: MeterReading) -> str | None:
         """Return why a summary would not help: what can be compressed is not what fills the window."""
-        preview = self.preview(ask)
+        preview = self.preview(inputs)
         if preview is None or reading.trigger is None or preview.compressed_tokens >= reading.trigger * REAL_GAIN:
             return None
         return f"Only {count(preview.compressed_tokens, 'token')} can be compressed: that would save too little."
 
-    async def handle_overflow(self, ask: Ask, publish: Publish) -> bool:
+    async def handle_overflow(self, inputs: RequestInputs, publish: Publish) -> bool:
         """Handle a context overflow: cut large results, then compress. True if something changed."""
-        before = self._ports.planner.meter(ask).effective
-        shortened = await self._shorten(ask, publish, newest_first=True)
-        ask = replace(ask, view=self._conversation.view)
-        after = self._ports.planner.meter(ask)
+        before = self._ports.planner.meter(inputs).effective
+        shortened = await self._shorten(inputs, publish, newest_first=True)
+        inputs = replace(inputs, compression=self._conversation.compression)
+        after = self._ports.planner.meter(inputs)
         if shortened and before - after.effective >= before * ENOUGH_GAIN and not is_due(after):
             return True
-        if await self.compress_now(ask, "", publish, fits=False):
+        if await self.compress_now(inputs, "", publish, fits=False):
             return True
-        bare = replace(ask, settings=replace(ask.settings, keep_turns=0))
-        return (ask.settings.keep_turns > 0 and await self.compress_now(bare, "", publish, fits=False)) or shortened
+        bare = replace(inputs, settings=replace(inputs.settings, keep_turns=0))
+        return (inputs.settings.keep_turns > 0 and await self.compress_now(bare, "", publish, fits=False)) or shortened
 
-    async def compress_now(self, ask: Ask, instruction: str, publish: Publish, *, fits: bool = True) -> bool:
+    async def compress_now(
+        self, inputs: RequestInputs, instruction: str, publish: Publish, *, fits: bool = True
+    ) -> bool:
         """Compress; True if the view changed. A failure changes nothing and is published.
 
         ``fits`` is False if the provider refused the conversation as too long.
         """
-        before = self._ports.planner.meter(ask).effective
-        requests = _SummaryRequests(ask.turns[-1].id if ask.turns else "")
+        before = self._ports.planner.meter(inputs).effective
+        requests = _SummaryRequests(inputs.turns[-1].id if inputs.turns else "")
         try:
-            writer = self._writer(ask)
-            pending = self._ports.compressor.prepare(ask, writer, instruction, fits=fits)
+            writer = self._writer(inputs)
+            pending = self._ports.compressor.prepare(inputs, writer, instruction, fits=fits)
             if pending is None:
-                publish(CompressionFinished(before, before, error=_nothing_to_compress(ask.settings.keep_turns)))
+                publish(CompressionFinished(before, before, error=_nothing_to_compress(inputs.settings.keep_turns)))
                 return False
             publish(CompressionStarted(pending.turns, pending.before))
-            view = await self._summarized(ask, writer, pending, requests)
+            view = await self._summarized(inputs, writer, pending, requests)
         except asyncio.CancelledError:
             self._failed(before, "Cancelled.", requests, publish)
             raise
@@ -129,10 +131,10 @@ class HistoryCompression:
             self._log = self._log.failed(self._ports.clock.monotonic())
             self._failed(before, error.message, requests, publish)
             return False
-        after = self._ports.planner.meter(replace(ask, view=view)).effective
+        after = self._ports.planner.meter(replace(inputs, compression=view)).effective
         self._pay(requests.runs)
         try:
-            reading = await self._set_view(ask, replace(view, before=before, after=after))
+            reading = await self._set_view(inputs, replace(view, before=before, after=after))
         finally:
             publish(CompressionFinished(before, after, summary=view.summary, runs=tuple(requests.runs)))
         self._log = self._log.finished(before, after, reading.trigger)
@@ -150,55 +152,55 @@ class HistoryCompression:
         for run in runs:
             self._saver.save_soon(partial(_keep_run, session=session, run=run), replaces=f"summary {run.id}")
 
-    def preview(self, ask: Ask) -> CompressionPreview | None:
+    def preview(self, inputs: RequestInputs) -> CompressionPreview | None:
         """What compressing now would save; None if nothing can be compressed."""
-        return self._ports.compressor.preview(ask, self._writer(ask))
+        return self._ports.compressor.preview(inputs, self._writer(inputs))
 
-    def _writer(self, ask: Ask) -> Target:
-        spec = ask.settings.compression_model
-        return self._ports.planner.target(spec) if spec else ask.target
+    def _writer(self, inputs: RequestInputs) -> Target:
+        spec = inputs.settings.compression_model
+        return self._ports.planner.target(spec) if spec else inputs.target
 
     async def undo(self, publish: Publish) -> bool:
         """Undo the last compression; False if the history was not compressed."""
-        view = self._conversation.view
+        view = self._conversation.compression
         if view is None:
             return False
         self._log = CompressionLog()
         self._reported = False
-        publish(MeterChanged(await self._set_view(self._conversation.ask(), undo(view))))
+        publish(MeterChanged(await self._set_view(self._conversation.inputs(), undo(view))))
         return True
 
-    async def _set_view(self, ask: Ask, view: CompressionView | None) -> MeterReading:
-        self._conversation.view = view
+    async def _set_view(self, inputs: RequestInputs, view: CompressionView | None) -> MeterReading:
+        self._conversation.compression = view
         session = self._conversation.session
         try:
             await self._saver.save(lambda journal: journal.compressed(session, view))
         finally:
             # The write was already queued; the turn that requested it may have ended.
             self._publish(CompressionChanged(view))
-        return self._ports.planner.meter(replace(ask, view=view))
+        return self._ports.planner.meter(replace(inputs, compression=view))
 
     async def _summarized(
-        self, ask: Ask, writer: Target, pending: PendingCompression, requests: _SummaryRequests
+        self, inputs: RequestInputs, writer: Target, pending: PendingCompression, requests: _SummaryRequests
     ) -> CompressionView:
         """The view with a summary. If the one asked for in the conversation cannot be used, one is asked for apart."""
-        pending, answer = await self._summary(ask, writer, pending, requests)
+        pending, answer = await self._summary(inputs, writer, pending, requests)
         try:
-            return self._ports.compressor.apply(ask, pending, answer)
+            return self._ports.compressor.apply(inputs, pending, answer)
         except CompressionError:
             if not pending.in_place:
                 raise
-        pending, answer = await self._summary(ask, writer, self._ports.compressor.apart(pending), requests)
-        return self._ports.compressor.apply(ask, pending, answer)
+        pending, answer = await self._summary(inputs, writer, self._ports.compressor.apart(pending), requests)
+        return self._ports.compressor.apply(inputs, pending, answer)
 
     async def _summary(
-        self, ask: Ask, writer: Target, pending: PendingCompression, requests: _SummaryRequests
+        self, inputs: RequestInputs, writer: Target, pending: PendingCompression, requests: _SummaryRequests
     ) -> tuple[PendingCompression, Message]:
         spent = RetriesUsed()
         while True:
             attempt_id = AttemptId(turn_id="", round=0, attempt=spent.requests, message_id=self._ports.new_id())
-            cost = partial(self._ports.planner.worst_cost, replace(ask, target=writer), pending.request)
-            await self._budget.permit(attempt_id.message_id, requests.turn, writer, ask.settings, cost)
+            cost = partial(self._ports.planner.worst_cost, replace(inputs, target=writer), pending.request)
+            await self._budget.permit(attempt_id.message_id, requests.turn, writer, inputs.settings, cost)
             attempt = Attempt(
                 attempt_id,
                 writer,
@@ -243,11 +245,11 @@ class HistoryCompression:
             raise failure
         return smaller
 
-    async def _shorten(self, ask: Ask, publish: Publish, *, newest_first: bool) -> bool:
-        view = self._ports.compressor.cut_results(ask, newest_first=newest_first)
+    async def _shorten(self, inputs: RequestInputs, publish: Publish, *, newest_first: bool) -> bool:
+        view = self._ports.compressor.cut_results(inputs, newest_first=newest_first)
         if view is None:
             return False
-        reading = await self._set_view(ask, view)
+        reading = await self._set_view(inputs, view)
         publish(Notice(Severity.WARNING, "Large tool results were cut to fit the context; the originals are stored."))
         publish(MeterChanged(reading))
         return True

@@ -13,8 +13,8 @@ from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Turn
 from tui.domain.request import ChatRequest
-from tui.engine.ask import Ask
 from tui.engine.planner import Planner
+from tui.engine.request_inputs import RequestInputs
 
 SHARE_FOR_READING = 0.6
 """Share of the summariser's window. The rest is for its answer, its thinking and estimation errors."""
@@ -41,7 +41,7 @@ class _Notes:
     """What a pending compression was made from."""
 
     made: compress.CompressionPlan
-    ask: Ask
+    inputs: RequestInputs
     writer: Target
     instruction: str
     limit: int | None
@@ -53,17 +53,19 @@ class Compressor:
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
 
-    def prepare(self, ask: Ask, writer: Target, instruction: str, *, fits: bool = True) -> PendingCompression | None:
+    def prepare(
+        self, inputs: RequestInputs, writer: Target, instruction: str, *, fits: bool = True
+    ) -> PendingCompression | None:
         """The summary request for ``writer``; None if nothing can be compressed.
 
         ``fits`` says whether the conversation with an instruction at its end fits into the window.
         """
-        made = self._plan(ask)
+        made = self._plan(inputs)
         if made is None:
             return None
         window = writer.facts.context_window
         limit = None if window is None else int(window * SHARE_FOR_READING)
-        notes = _Notes(made=made, ask=ask, writer=writer, instruction=instruction, limit=limit)
+        notes = _Notes(made=made, inputs=inputs, writer=writer, instruction=instruction, limit=limit)
         apart = self._pending(notes)
         return self._in_place(notes, apart) if fits and self._is_cheaper_in_place(notes, apart) else apart
 
@@ -71,13 +73,13 @@ class Compressor:
         """The same compression with the conversation as data in a request of its own."""
         return self._pending(_notes(pending))
 
-    def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
+    def preview(self, inputs: RequestInputs, writer: Target) -> CompressionPreview | None:
         """What compressing now would save; None if nothing can be compressed."""
-        made = self._plan(ask)
+        made = self._plan(inputs)
         if made is None:
             return None
         name = f"{writer.provider.id}/{writer.facts.id}"
-        return compress.preview(made, ask.turns, self._planner.meter(ask), name)
+        return compress.preview(made, inputs.turns, self._planner.meter(inputs), name)
 
     def smaller(self, pending: PendingCompression) -> PendingCompression | None:
         """The same compression with half as many turns to read."""
@@ -87,43 +89,43 @@ class Compressor:
         limit = min(notes.made.compressed_tokens, notes.limit or notes.made.compressed_tokens) // 2
         return self._pending(replace(notes, limit=limit)) if limit >= LEAST_TO_READ else None
 
-    def apply(self, ask: Ask, pending: PendingCompression, answer: Message) -> CompressionView:
+    def apply(self, inputs: RequestInputs, pending: PendingCompression, answer: Message) -> CompressionView:
         """The view with the summary; raises CompressionError if the summary is unusable."""
         summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
-        view = compress.apply(_notes(pending).made, summary, answer.stop, family=ask.target.facts.tokenizer)
-        return replace(view, finished=_finished(ask.turns))
+        view = compress.apply(_notes(pending).made, summary, answer.stop, family=inputs.target.facts.tokenizer)
+        return replace(view, finished=_finished(inputs.turns))
 
-    def cut_results(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
+    def cut_results(self, inputs: RequestInputs, *, newest_first: bool) -> CompressionView | None:
         """The view with large tool results cut; None if no result is large."""
-        reading = self._planner.meter(ask)
+        reading = self._planner.meter(inputs)
         over = reading.effective - reading.trigger if reading.trigger is not None else 0
         view = compress.shorten_results(
-            ask.turns,
-            ask.view,
+            inputs.turns,
+            inputs.compression,
             need=max(over, reading.effective // 4),
             newest_first=newest_first,
-            family=ask.target.facts.tokenizer,
+            family=inputs.target.facts.tokenizer,
         )
-        return None if view is None else replace(view, finished=_finished(ask.turns))
+        return None if view is None else replace(view, finished=_finished(inputs.turns))
 
-    def _plan(self, ask: Ask) -> compress.CompressionPlan | None:
+    def _plan(self, inputs: RequestInputs) -> compress.CompressionPlan | None:
         return compress.plan(
-            ask.turns,
-            self._planner.request(ask).outgoing,
-            self._planner.meter(ask),
-            keep_turns=ask.settings.keep_turns,
-            earlier=ask.view,
-            family=ask.target.facts.tokenizer,
+            inputs.turns,
+            self._planner.request(inputs).outgoing,
+            self._planner.meter(inputs),
+            keep_turns=inputs.settings.keep_turns,
+            earlier=inputs.compression,
+            family=inputs.target.facts.tokenizer,
         )
 
     def _pending(self, notes: _Notes) -> PendingCompression:
         outgoing = compress.prompt(
             notes.made,
-            notes.ask.turns,
-            self._planner.request(notes.ask).outgoing,
+            notes.inputs.turns,
+            self._planner.request(notes.inputs).outgoing,
             instruction=notes.instruction,
             limit=notes.limit,
-            family=notes.ask.target.facts.tokenizer,
+            family=notes.inputs.target.facts.tokenizer,
         )
         plan = self._planner.quiet_plan(notes.writer)
         request = ChatRequest(
@@ -132,7 +134,7 @@ class Compressor:
             plan=plan,
             system=compress.SYSTEM,
             max_output=plan.max_output,
-            num_ctx=notes.ask.settings.context_limit or notes.writer.facts.context_window,
+            num_ctx=notes.inputs.settings.context_limit or notes.writer.facts.context_window,
             extra_body=notes.writer.provider.extra_body,
         )
         return PendingCompression(request=request, turns=len(notes.made.turns), before=notes.made.before, plan=notes)
@@ -142,14 +144,14 @@ class Compressor:
 
         In place the thinking level must stay as it is, because changing it makes the cache useless at some providers.
         """
-        ask = notes.ask
-        if notes.writer != ask.target:
+        inputs = notes.inputs
+        if notes.writer != inputs.target:
             return False
         from tui.context.usual_turn import typical_thinking  # loaded with the first compression
 
-        request = self._planner.request(ask)
-        reading, rates = self._planner.meter(ask), self._planner.rates(ask.target)
-        cached = min(self._planner.cached_tokens(ask, request), reading.effective)
+        request = self._planner.request(inputs)
+        reading, rates = self._planner.meter(inputs), self._planner.rates(inputs.target)
+        cached = min(self._planner.cached_tokens(inputs, request), reading.effective)
         if not cached or not {"input", "cache_read", "output"} <= rates.keys():
             return False
         size = reading.effective
@@ -157,13 +159,13 @@ class Compressor:
         thinking = typical_thinking(request.plan.level) if request.plan.thinks else 0
         in_place = cached * rates["cache_read"].at(size) + (size - cached) * written.at(size)
         in_place += thinking * rates["output"].at(size)
-        read = round(_size(apart.request, ask.target.facts.tokenizer) * reading.scale)
+        read = round(_size(apart.request, inputs.target.facts.tokenizer) * reading.scale)
         return in_place < read * rates["input"].at(read)
 
     def _in_place(self, notes: _Notes, apart: PendingCompression) -> PendingCompression:
-        ask = notes.ask
-        closing = compress.closing_instruction(notes.made, ask.turns, instruction=notes.instruction)
-        asked = replace(ask, draft="", arriving=None, repairs=replace(ask.repairs, nudge=closing))
+        inputs = notes.inputs
+        closing = compress.closing_instruction(notes.made, inputs.turns, instruction=notes.instruction)
+        asked = replace(inputs, draft="", arriving=None, repairs=replace(inputs.repairs, nudge=closing))
         return replace(apart, request=self._planner.request(asked), in_place=True)
 
 

@@ -15,10 +15,10 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.approvals import PendingApprovals
-from tui.engine.ask import Ask, Repairs
 from tui.engine.budget import Budget
 from tui.engine.ports import Ports
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, Endpoint, RefusedParameters
+from tui.engine.request_inputs import Repairs, RequestInputs
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
 from tui.engine.timers import RetryWait
@@ -33,7 +33,7 @@ class ConversationState:
     spec: ModelSpec
     settings: EngineSettings
     turns: tuple[Turn, ...] = ()
-    view: CompressionView | None = None
+    compression: CompressionView | None = None
     tools: tuple[ToolSchema, ...] = ()
     remarks: set[str] = field(default_factory=set)
     """Warnings already shown to the user: each is shown once per session."""
@@ -69,16 +69,16 @@ class ConversationState:
         self.remarks.update(plan.warnings)
         return ModelChanged(self.spec, plan, " ".join((plan.summary, *plan.warnings)).strip())
 
-    def ask(self, *, draft: str = "") -> Ask:
+    def inputs(self, *, draft: str = "") -> RequestInputs:
         """The input of the next request."""
-        return Ask(
+        return RequestInputs(
             session=self.session,
             turns=self.turns,
             target=self.target,
             spec=self.spec,
             settings=self.settings,
             tools=self.tools if self.settings.tools else (),
-            view=self.view,
+            compression=self.compression,
             draft=draft,
             repairs=self.repairs(self.target, self.spec, self.settings),
         )
@@ -128,7 +128,7 @@ class OpenTurn:
     """Attempts in this round so far, failed ones included."""
     published_count: int = 0
     """How many of the messages have been published."""
-    measured: Ask | None = None
+    measured: RequestInputs | None = None
     """The last input of the meter, with an excerpt of the arriving answer; None after a new message."""
     answer: Callable[[], Message] | None = None
     """The arriving answer so far."""
@@ -157,11 +157,11 @@ class OpenTurn:
         offered = self.settings.tools and self.target.facts.tools
         return self.conversation.tools if offered else ()
 
-    def ask(self, repairs: Repairs | None = None) -> Ask:
+    def inputs(self, repairs: Repairs | None = None) -> RequestInputs:
         """The input of this turn's next request. Without ``repairs``, the known repairs for the model apply."""
         conversation = self.conversation
         return replace(
-            conversation.ask(),
+            conversation.inputs(),
             turns=self._turns(),
             target=self.target,
             spec=self.spec,
@@ -208,19 +208,19 @@ class OpenTurn:
 
     def measure(self, excerpt: Message | None = None, arriving: ArrivingAnswer | None = None) -> None:
         """Publish a new meter reading that includes the arriving answer."""
-        ask = self.ask() if excerpt is None else replace(self._ask_with(excerpt), arriving=arriving)
-        self.measured = ask
-        self.publish(MeterChanged(self.ports.planner.meter(ask)))
+        inputs = self.inputs() if excerpt is None else replace(self._inputs_with(excerpt), arriving=arriving)
+        self.measured = inputs
+        self.publish(MeterChanged(self.ports.planner.meter(inputs)))
 
-    def ask_with_answer(self) -> Ask:
+    def inputs_with_answer(self) -> RequestInputs:
         """The input of the next request if the arriving answer ended now."""
         answer = self.answer() if self.answer is not None else None
-        return self._ask_with(answer) if answer is not None and answer.blocks else self.ask()
+        return self._inputs_with(answer) if answer is not None and answer.blocks else self.inputs()
 
-    def _ask_with(self, message: Message) -> Ask:
-        ask = self.ask()
-        turn = replace(ask.turns[-1], messages=(*ask.turns[-1].messages, message))
-        return replace(ask, turns=(*ask.turns[:-1], turn))
+    def _inputs_with(self, message: Message) -> RequestInputs:
+        inputs = self.inputs()
+        turn = replace(inputs.turns[-1], messages=(*inputs.turns[-1].messages, message))
+        return replace(inputs, turns=(*inputs.turns[:-1], turn))
 
     def _turns(self) -> tuple[Turn, ...]:
         """All turns including this one. The same object until a message is added, so that nothing is counted twice."""

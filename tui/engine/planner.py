@@ -24,9 +24,9 @@ from tui.domain.messages import Origin, Role, Turn
 from tui.domain.request import ChatRequest, with_instruction, with_project
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
-from tui.engine.ask import Ask, Repairs, opened_window
 from tui.engine.offered_tools import offered_tools
 from tui.engine.refused_parameters import without_parameter
+from tui.engine.request_inputs import Repairs, RequestInputs, opened_window
 from tui.engine.settings import EngineSettings
 from tui.engine.token_meter import TokenMeter
 
@@ -67,7 +67,7 @@ class Planner:
         self._token_meter = token_meter
         self._account = account
         self._now = now
-        self._made: dict[str, deque[tuple[Ask, ChatRequest]]] = {}
+        self._made: dict[str, deque[tuple[RequestInputs, ChatRequest]]] = {}
 
     def change_catalog(self, change: Callable[[Catalog], Catalog]) -> None:
         """Replace the catalogue by what ``change`` makes of it; several threads learn about models."""
@@ -87,24 +87,24 @@ class Planner:
         base_url = target.provider.base_url_for(target.facts.wire)
         return replace(target.origin, account=self._account(target.provider.id, base_url))
 
-    def plan(self, ask: Ask) -> ThinkingPlan:
+    def plan(self, inputs: RequestInputs) -> ThinkingPlan:
         """The thinking plan for the request."""
-        made = self._plan(ask, None)
-        if not ask.settings.dynamic_budget:
+        made = self._plan(inputs, None)
+        if not inputs.settings.dynamic_budget:
             return made
-        weight = self._token_meter.reading(ask, self._request(ask, made)).effective
-        return self._plan(ask, weight)
+        weight = self._token_meter.reading(inputs, self._request(inputs, made)).effective
+        return self._plan(inputs, weight)
 
-    def request(self, ask: Ask) -> ChatRequest:
+    def request(self, inputs: RequestInputs) -> ChatRequest:
         """The request to send."""
-        kept = self._made.setdefault(ask.session, deque(maxlen=KEPT_REQUESTS))
+        kept = self._made.setdefault(inputs.session, deque(maxlen=KEPT_REQUESTS))
         for made, request in tuple(kept):
-            if _same_but_for_the_draft(made, ask):
+            if _same_but_for_the_draft(made, inputs):
                 return request
-        request = self._request(ask, self.plan(ask))
-        for name in ask.repairs.without:
+        request = self._request(inputs, self.plan(inputs))
+        for name in inputs.repairs.without:
             request = without_parameter(request, name)
-        kept.append((ask, request))
+        kept.append((inputs, request))
         return request
 
     def forget(self, session: str) -> None:
@@ -112,22 +112,22 @@ class Planner:
         self._made.pop(session, None)
         self._token_meter.forget(session)
 
-    def meter(self, ask: Ask) -> MeterReading:
+    def meter(self, inputs: RequestInputs) -> MeterReading:
         """The size of that request."""
-        return self._token_meter.reading(ask, self.request(ask))
+        return self._token_meter.reading(inputs, self.request(inputs))
 
-    def learn(self, ask: Ask, usage: Usage) -> None:
+    def learn(self, inputs: RequestInputs, usage: Usage) -> None:
         """Record the usage the provider reported for this request.
 
         The input of a response with searches contains their results, so it says nothing about the request.
         """
         if usage.searches:
             return
-        self._token_meter.learn(ask, self.request(ask), usage)
+        self._token_meter.learn(inputs, self.request(inputs), usage)
 
-    def resume(self, ask: Ask) -> None:
+    def resume(self, inputs: RequestInputs) -> None:
         """Anchor the meter of a stored conversation at its last reported usage."""
-        found = as_last_asked(ask)
+        found = as_last_asked(inputs)
         if found is not None:
             self._token_meter.resume(found[0], self.request(found[0]), found[1])
 
@@ -156,26 +156,26 @@ class Planner:
 
         return search_fee(target.provider, target.facts, usage)
 
-    def worst_cost(self, ask: Ask, request: ChatRequest, output: int | None = None) -> float | None:
+    def worst_cost(self, inputs: RequestInputs, request: ChatRequest, output: int | None = None) -> float | None:
         """The most this request may cost now, in dollars; None if the price is unknown.
 
         Its input is the estimate with a margin, none of it read from a cache. Its output is the output limit, or
         ``output`` tokens if that many arrived.
         """
-        if ask.target.provider.costs_nothing:
+        if inputs.target.provider.costs_nothing:
             return 0.0
-        facts, rates = ask.target.facts, self.rates(ask.target)
+        facts, rates = inputs.target.facts, self.rates(inputs.target)
         if "input" not in rates or "output" not in rates:
             return None
-        reading = self._token_meter.reading(replace(ask, draft="", arriving=None), request)
-        sent = math.ceil(reading.effective * self._token_meter.margin(ask))
+        reading = self._token_meter.reading(replace(inputs, draft="", arriving=None), request)
+        sent = math.ceil(reading.effective * self._token_meter.margin(inputs))
         if output is None:
             limit = request.max_output or request.plan.max_output or facts.max_output
             output = _smaller(limit, facts.context_window) or ASSUMED_OUTPUT
         written = "cache_write_1h" if request.cache_ttl == "1h" else "cache_write"
         dearest = max(rates[kind].at(sent) for kind in ("input", "cache_write", written) if kind in rates)
         generated = max(rates[kind].at(sent) for kind in ("output", "thinking") if kind in rates)
-        fee = self._search_fee(ask.target, Usage(searches=ASSUMED_SEARCHES if request.server_tools else None))
+        fee = self._search_fee(inputs.target, Usage(searches=ASSUMED_SEARCHES if request.server_tools else None))
         return (sent * dearest + output * generated) / 1_000_000 + (fee or 0.0)
 
     def rates(self, target: Target) -> Mapping[str, Rate]:
@@ -185,13 +185,13 @@ class Planner:
         price = price_of(target.facts)
         return {} if price is None else price.at(datetime.fromtimestamp(self._now(), UTC))
 
-    def cached_tokens(self, ask: Ask, request: ChatRequest) -> int:
+    def cached_tokens(self, inputs: RequestInputs, request: ChatRequest) -> int:
         """How many tokens of this request the provider's prompt cache still has, as far as is known."""
         from tui.context.prompt_cache import NextRequest, cache_state, record_request  # loaded with the first answer
 
-        target, now = ask.target, self._now()
+        target, now = inputs.target, self._now()
         quirks = effective_quirks(target.provider, target.facts)
-        record = record_request(request, ask.view, ask.settings.rules, at=now)
+        record = record_request(request, inputs.compression, inputs.settings.rules, at=now)
         following = NextRequest(
             provider=target.origin.provider,
             model=target.origin.model,
@@ -206,20 +206,22 @@ class Planner:
             tools_tokens=0,
             system_tokens=0,
         )
-        state = cache_state(ask.turns, following, now)
+        state = cache_state(inputs.turns, following, now)
         return 0 if state is None else state.tokens
 
-    def with_least_thinking(self, ask: Ask) -> Ask | None:
+    def with_least_thinking(self, inputs: RequestInputs) -> RequestInputs | None:
         """The same request with the least thinking the model has; None if it cannot ask for less than now.
 
         In a tool loop thinking is only switched off if the loop is sent as before, or if the model has no other level.
         Otherwise the loop may be sent without its earlier thinking, and its prompt cache is not read.
         """
-        before = self.request(ask)
-        turn = frozenset(message.id for message in ask.turns[-1].messages) if ask.turns else frozenset[str]()
-        lowest: Ask | None = None
-        for least in least_thinking(ask.target.facts):
-            lower = replace(ask, spec=replace(ask.spec, asked=_level_of(least)), settings=_least(ask.settings, least))
+        before = self.request(inputs)
+        turn = frozenset(message.id for message in inputs.turns[-1].messages) if inputs.turns else frozenset[str]()
+        lowest: RequestInputs | None = None
+        for least in least_thinking(inputs.target.facts):
+            lower = replace(
+                inputs, spec=replace(inputs.spec, asked=_level_of(least)), settings=_least(inputs.settings, least)
+            )
             request = self.request(lower)
             if request.plan.fields == before.plan.fields:
                 return None
@@ -232,17 +234,17 @@ class Planner:
         """The least thinking a model supports, for summaries and titles."""
         return plan(target.facts, target.provider, ThinkingLevel.NONE, with_tools=False)
 
-    def _plan(self, ask: Ask, context_tokens: int | None) -> ThinkingPlan:
-        settings, asked = ask.settings, ask.spec.asked
+    def _plan(self, inputs: RequestInputs, context_tokens: int | None) -> ThinkingPlan:
+        settings, asked = inputs.settings, inputs.spec.asked
         dynamic = DynamicBudget(threshold=settings.dynamic_budget_above) if settings.dynamic_budget else None
         return plan(
-            ask.target.facts,
-            ask.target.provider,
+            inputs.target.facts,
+            inputs.target.provider,
             asked if asked is not None else DEFAULT_LEVEL,
-            max_output=_smaller(settings.max_output, ask.repairs.max_output),
+            max_output=_smaller(settings.max_output, inputs.repairs.max_output),
             context_tokens=context_tokens,
             dynamic_budget=dynamic,
-            with_tools=bool(ask.tools),
+            with_tools=bool(inputs.tools),
             effort_override=settings.effort,
             max_tokens_override=settings.thinking_tokens,
             overriding_source=settings.overriding_source,
@@ -250,23 +252,23 @@ class Planner:
             summary=settings.summary,
         )
 
-    def _request(self, ask: Ask, made: ThinkingPlan) -> ChatRequest:
-        target, settings = ask.target, ask.settings
-        offered = offered_tools(target, ask.tools, web_search=settings.web_search)
+    def _request(self, inputs: RequestInputs, made: ThinkingPlan) -> ChatRequest:
+        target, settings = inputs.target, inputs.settings
+        offered = offered_tools(target, inputs.tools, web_search=settings.web_search)
         tools = offered.functions
         quirks = effective_quirks(target.provider, target.facts)
-        language = system_language(ask.turns, settings.language)
+        language = system_language(inputs.turns, settings.language)
         outgoing = select(
-            ask.turns,
+            inputs.turns,
             rules=settings.rules,
             target=self.stamp(target),
             facts=target.facts,
             quirks=quirks,
             plan=made,
             has_tools=bool(tools),
-            compression=ask.view,
-            repair=_repairs(ask.repairs),
-            nudge=ask.repairs.nudge,
+            compression=inputs.compression,
+            repair=_repairs(inputs.repairs),
+            nudge=inputs.repairs.nudge,
             language=language,
         )
         if offered.warnings:
@@ -289,9 +291,9 @@ class Planner:
             max_output=made.max_output,
             temperature=settings.temperature,
             top_p=settings.top_p,
-            num_ctx=opened_window(ask),
-            continuation=ask.continuation,
-            cache_key=ask.session,
+            num_ctx=opened_window(inputs),
+            continuation=inputs.continuation,
+            cache_key=inputs.session,
             cache_ttl=cache_ttl(settings.cache_ttl, target),
             extra_body=target.provider.extra_body,
         )
@@ -332,11 +334,11 @@ def _repairs(repairs: Repairs) -> frozenset[Repair]:
     return frozenset(repair for repair, wanted in chosen if wanted)
 
 
-def _same_but_for_the_draft(one: Ask, other: Ask) -> bool:
+def _same_but_for_the_draft(one: RequestInputs, other: RequestInputs) -> bool:
     """Whether only the draft differs. Large parts are compared by identity, so this is cheap for every keystroke."""
     return (
         one.turns is other.turns
-        and one.view is other.view
+        and one.compression is other.compression
         and one.target is other.target
         and one.settings is other.settings
         and one.tools is other.tools
@@ -345,13 +347,13 @@ def _same_but_for_the_draft(one: Ask, other: Ask) -> bool:
     )
 
 
-def as_last_asked(ask: Ask) -> tuple[Ask, Usage] | None:
+def as_last_asked(inputs: RequestInputs) -> tuple[RequestInputs, Usage] | None:
     """The input and usage of this conversation's last counted answer, or None if unknown."""
-    if ask.view is not None:
+    if inputs.compression is not None:
         return None  # the answer may be older than the summary
-    origin = ask.target.origin
-    for number in range(len(ask.turns) - 1, -1, -1):
-        turn = ask.turns[number]
+    origin = inputs.target.origin
+    for number in range(len(inputs.turns) - 1, -1, -1):
+        turn = inputs.turns[number]
         for position in range(len(turn.messages) - 1, -1, -1):
             message = turn.messages[position]
             if message.role is not Role.ASSISTANT or message.usage is None or message.usage.input is None:
@@ -362,5 +364,5 @@ def as_last_asked(ask: Ask) -> tuple[Ask, Usage] | None:
             if made is None or (made.provider, made.model) != (origin.provider, origin.model):
                 return None
             before = Turn(id=turn.id, messages=turn.messages[:position], open=True)
-            return replace(ask, turns=(*ask.turns[:number], before), draft=""), message.usage
+            return replace(inputs, turns=(*inputs.turns[:number], before), draft=""), message.usage
     return None

@@ -16,11 +16,11 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.format_numbers import count
 from tui.domain.messages import CANCELLED, Message, Role
 from tui.engine.approvals import PendingApprovals
-from tui.engine.ask import Ask
 from tui.engine.budget import Budget
 from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import ConversationState, OpenTurn
 from tui.engine.ports import Ports
+from tui.engine.request_inputs import RequestInputs
 from tui.engine.saving import Saver
 from tui.engine.timers import RetryWait
 
@@ -227,7 +227,7 @@ class Runner:
         """Whether a job runs."""
         return self._running is not None
 
-    def ask(self, draft: str, *, whole: bool = False) -> Ask:
+    def inputs(self, draft: str, *, whole: bool = False) -> RequestInputs:
         """The input of the next request, including the running turn and the answer so far.
 
         That answer is an excerpt, which is enough for counting, unless ``whole`` is set.
@@ -235,10 +235,10 @@ class Runner:
         running = self._running
         if running is None or running.turn is None:
             self._refresh_tools()
-            return self._conversation.ask(draft=draft)
+            return self._conversation.inputs(draft=draft)
         turn = running.turn.turn
-        ask = turn.ask_with_answer() if whole else turn.measured or turn.ask()
-        return replace(ask, draft=draft)
+        inputs = turn.inputs_with_answer() if whole else turn.measured or turn.inputs()
+        return replace(inputs, draft=draft)
 
     def add(self, job: Job, tasks: asyncio.TaskGroup) -> None:
         """Start a job, or queue it behind the running one. A held queue stays held."""
@@ -336,7 +336,7 @@ class Runner:
             if running.turn is not None:
                 await running.turn.run()
             elif isinstance(job, Compress):
-                await self.compression.compress_now(self._conversation.ask(), job.instruction, self._publish)
+                await self.compression.compress_now(self._conversation.inputs(), job.instruction, self._publish)
         except PonderError as error:
             failure = error
         except Exception as error:
@@ -364,7 +364,7 @@ class Runner:
             if cancelled:
                 self._publish(over)  # First, because counting what was stopped may take long.
             # A finished turn counts differently from a running one: its thinking may be removed now.
-            self._publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
+            self._publish(MeterChanged(self._ports.planner.meter(self._conversation.inputs())))
             if not cancelled:
                 self._publish(over)
             self._count_failure(failure, cancelled=cancelled)

@@ -37,10 +37,10 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
-from tui.engine.ask import Ask
 from tui.engine.open_turn import ConversationState
 from tui.engine.planner import Planner
 from tui.engine.ports import Clock, Ports
+from tui.engine.request_inputs import RequestInputs
 from tui.engine.runner import Compress, Prompt, Queue, Runner
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
@@ -75,7 +75,7 @@ class Previewer:
 
     def publish_meter(self) -> None:
         """Publish the meter after a change of model, settings, history or tools."""
-        self._publish(MeterChanged(self._planner.meter(self._runner.ask(""))))
+        self._publish(MeterChanged(self._planner.meter(self._runner.inputs(""))))
 
     async def refresh_meter(self) -> None:
         """The same, for callers outside the engine's loop."""
@@ -83,34 +83,34 @@ class Previewer:
 
     async def preview(self, draft: str) -> RequestPreview:
         """The next request and its size, with the draft counted by the meter only."""
-        return self._preview_of(self._runner.ask(draft, whole=True))
+        return self._preview_of(self._runner.inputs(draft, whole=True))
 
     async def meter(self, draft: str) -> MeterReading:
         """The meter reading with this draft; cheap enough for every keystroke."""
-        return self._planner.meter(self._runner.ask(draft))
+        return self._planner.meter(self._runner.inputs(draft))
 
     async def use_count(self, request: ChatRequest, tokens: int) -> None:
         """Use the provider's count of a previewed request, if that is still the next one."""
-        ask = self._runner.ask("", whole=True)
-        if self._planner.request(ask) is request:
-            self._planner.learn(ask, Usage(input=tokens))
+        inputs = self._runner.inputs("", whole=True)
+        if self._planner.request(inputs) is request:
+            self._planner.learn(inputs, Usage(input=tokens))
             self.publish_meter()
 
     async def preview_as_prompt(self, draft: str) -> RequestPreview:
         """Like ``preview``, but with the draft as the prompt, unless a turn runs before it."""
-        ask = self._runner.ask("", whole=True)
+        inputs = self._runner.inputs("", whole=True)
         if draft.strip() and not self._runner.busy:
-            language = ask.settings.language
+            language = inputs.settings.language
             prompt = Message(id=DRAFT_ID, role=Role.USER, blocks=(TextBlock(text=draft),), language=language)
-            ask = replace(ask, turns=(*ask.turns, Turn(id=DRAFT_ID, messages=(prompt,), open=True)))
-        return self._preview_of(ask)
+            inputs = replace(inputs, turns=(*inputs.turns, Turn(id=DRAFT_ID, messages=(prompt,), open=True)))
+        return self._preview_of(inputs)
 
-    def _preview_of(self, ask: Ask) -> RequestPreview:
+    def _preview_of(self, inputs: RequestInputs) -> RequestPreview:
         return RequestPreview(
-            target=ask.target,
-            request=self._planner.request(ask),
-            meter=self._planner.meter(ask),
-            compression=self._runner.compression.preview(ask),
+            target=inputs.target,
+            request=self._planner.request(inputs),
+            meter=self._planner.meter(inputs),
+            compression=self._runner.compression.preview(inputs),
         )
 
 
@@ -209,7 +209,7 @@ class Opening:
     spec: ModelSpec
     settings: EngineSettings
     turns: tuple[Turn, ...] = ()
-    view: CompressionView | None = None
+    compression: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
     """Costs of earlier summaries."""
     elsewhere: tuple[Paid, ...] = ()
@@ -235,14 +235,14 @@ class Session:
             spec=opening.spec,
             settings=opening.settings,
             turns=opening.turns,
-            view=opening.view,
+            compression=opening.compression,
             tools=ports.toolbox.schemas(),
             refused_parameters=ports.refused_parameters,
         )
-        ask = self._conversation.ask()
+        inputs = self._conversation.inputs()
         if opening.turns:
-            ports.planner.resume(ask)
-        plan = ports.planner.plan(ask)
+            ports.planner.resume(inputs)
+        plan = ports.planner.plan(inputs)
         self._conversation.replanned(plan)
         self._channel = Channel(
             SessionView(
@@ -251,12 +251,12 @@ class Session:
                 spec=opening.spec,
                 plan=plan,
                 turns=opening.turns,
-                meter=ports.planner.meter(ask),
+                meter=ports.planner.meter(inputs),
                 settings=dict(opening.values),
                 title=opening.title,
                 queue=tuple(Prompt(blocks).label for blocks in opening.queue),
                 queue_held=bool(opening.queue),
-                compression=opening.view,
+                compression=opening.compression,
                 summaries=opening.summaries,
                 elsewhere=opening.elsewhere,
                 notices=opening.notices,
@@ -369,7 +369,7 @@ class Session:
             conversation.settings = settings
         if changed:
             self._channel.publish(SettingsChanged(dict(changed)))
-        plan = self._ports.planner.plan(conversation.ask())
+        plan = self._ports.planner.plan(conversation.inputs())
         self._channel.publish(conversation.replanned(plan))
         self.previewer.publish_meter()
         return plan
@@ -384,7 +384,7 @@ class Session:
         conversation.target = self._ports.planner.target(conversation.spec)
         if changed:
             self._channel.publish(SettingsChanged(dict(changed)))
-        plan = self._ports.planner.plan(conversation.ask())
+        plan = self._ports.planner.plan(conversation.inputs())
         if plan != conversation.plan:
             self._channel.publish(conversation.replanned(plan))
         self.previewer.publish_meter()
@@ -419,7 +419,7 @@ class Session:
         self, blocks: tuple[Block, ...], answerers: Answerers = (), *, apart: bool = False
     ) -> tuple[SideTurn, ...]:
         """Ask beside the conversation, or ``apart`` from it: the current model, or each of these at the same time."""
-        self._runner.ask("")  # so that the tools are those of the next request
+        self._runner.inputs("")  # so that the tools are those of the next request
         return await self.side_turns.ask(blocks, self._group(), answerers, apart=apart)
 
     async def choose_answer(self, turn_id: str, others: Sequence[str]) -> int:
@@ -471,11 +471,11 @@ class Session:
         turn = _turn_of(conversation.turns, turn_id)
         end = conversation.turns.index(turn) + keep
         conversation.turns = conversation.turns[:end]
-        turns, view = conversation.turns, conversation.view
+        turns, view = conversation.turns, conversation.compression
         fitting = view.fitting({kept.id for kept in turns}) if view is not None else None
         if fitting is not view:
             # The summary describes turns that are not on this path.
-            conversation.view = fitting
+            conversation.compression = fitting
             await self._saver.save(lambda journal: journal.compressed(conversation.session, fitting))
         await self._saver.save(lambda journal: journal.history_replaced(conversation.session, turns))
         self._channel.publish(HistoryChanged(turns))

@@ -23,10 +23,10 @@ from tui.domain.messages import CANCELLED, Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec
 from tui.domain.tool_run import ToolRun
-from tui.engine.ask import Repairs
 from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import ConversationState, OpenTurn
 from tui.engine.ports import Journal, Ports
+from tui.engine.request_inputs import Repairs
 from tui.engine.runner import Runner
 from tui.engine.saving import Saver, Writing
 from tui.engine.session import Channel
@@ -318,7 +318,7 @@ class SideTurns:
     def _side(self, blocks: tuple[Block, ...], spec: ModelSpec, settings: EngineSettings, *, apart: bool) -> SideTurn:
         here = self._conversation
         if apart:  # with an id of its own: the meter and the prompt cache know requests by that of their session
-            here = replace(here, session=self._ports.new_id(), turns=(), view=None, tools=())
+            here = replace(here, session=self._ports.new_id(), turns=(), compression=None, tools=())
             settings = replace(settings, system="", project="", web_search=False)
         ports = replace(self._ports, toolbox=_RefusedTools(here.tools))
         conversation = replace(
@@ -328,7 +328,7 @@ class SideTurns:
             settings=replace(settings, compress=False, calls_per_turn=REFUSED_CALLS),
             remarks=set(here.remarks),
         )
-        plan = ports.planner.plan(conversation.ask())
+        plan = ports.planner.plan(conversation.inputs())
         channel = Channel(SessionView(session=conversation.session, seq=0, spec=spec, plan=plan))
         saver = _NotStored(ports.journal, ports.clock, _ignore)
         turn = _SideTurn(
@@ -358,8 +358,8 @@ class SideTurns:
         def worst_cost() -> float | None:
             planner, total = self._ports.planner, 0.0
             for side in sides:
-                ask = side.open.ask()
-                total += planner.worst_cost(ask, planner.request(ask)) or 0.0
+                inputs = side.open.inputs()
+                total += planner.worst_cost(inputs, planner.request(inputs)) or 0.0
             return total
 
         joint = JointPermit(

@@ -22,11 +22,11 @@ from tui.domain.format_numbers import count
 from tui.domain.messages import CRASHED, Message
 from tui.domain.request import ChatRequest
 from tui.domain.usage import Usage
-from tui.engine.ask import Ask, Repairs
 from tui.engine.attempt import ENDED, Attempt, AttemptId, AttemptOutput
 from tui.engine.compression import HistoryCompression
 from tui.engine.open_turn import OpenTurn
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, field_of, is_ours, is_thinking_sent_back
+from tui.engine.request_inputs import Repairs, RequestInputs
 from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, RetriesUsed, SendRepaired, Wait, attempts_left, decide
 
 CHECKPOINT_EVERY_S = 1.0
@@ -51,7 +51,7 @@ class AnswerNow:
 
     note: tuple[Block, ...]
     """What the user adds; () for nothing."""
-    lower: Ask | None
+    lower: RequestInputs | None
     """The request with the least thinking; None if it already has that."""
 
 
@@ -86,12 +86,12 @@ class Step:
         while True:
             if self._answer_now is not None:
                 await self._lower_level(self._answer_now)
-            ask = self._turn.ask(self._repairs)
-            request = self._turn.ports.planner.request(ask)
-            attempt = await self._begin(ask, request)
-            failure = await self._run(attempt, ask, request)
+            inputs = self._turn.inputs(self._repairs)
+            request = self._turn.ports.planner.request(inputs)
+            attempt = await self._begin(inputs, request)
+            failure = await self._run(attempt, inputs, request)
             if failure is None:
-                return self._accept(attempt, ask)
+                return self._accept(attempt, inputs)
             if failure.kind is ErrorKind.EMPTY and self._agreed is not None:
                 self._lower_after_all(attempt)
             if self._answer_now is not None:
@@ -106,10 +106,10 @@ class Step:
             )
             if isinstance(decision, GiveUp) and attempt.stop is not None:
                 self._turn.publish(Notice(Severity.WARNING, failure.message, "Ask again, or try another level."))
-                return self._accept(attempt, ask)
+                return self._accept(attempt, inputs)
             if isinstance(decision, GiveUp):
                 await self._prefer_longer(attempt, failure)
-                raise self._explained(failure, decision.advice, ask)
+                raise self._explained(failure, decision.advice, inputs)
             await self._prepare_retry(attempt, failure, decision, request)
 
     async def answer_now(self, note: tuple[Block, ...]) -> None:
@@ -129,7 +129,7 @@ class Step:
             raise UsageError("The answer has already begun.", advice="Esc stops it.")
         if attempt is not None and not note and await self._end_in_place(attempt):
             return
-        lower = self._turn.ports.planner.with_least_thinking(self._turn.ask(self._repairs))
+        lower = self._turn.ports.planner.with_least_thinking(self._turn.inputs(self._repairs))
         if lower is None and not note:
             raise UsageError(
                 f"`{self._turn.spec.model}` cannot think less than it does now.",
@@ -165,7 +165,7 @@ class Step:
     def _lower_after_all(self, attempt: Attempt) -> None:
         """Ask for the lowest level next: the server agreed to end the thinking, and no answer followed."""
         self._agreed, attempt.answered_early = None, False
-        lower = self._turn.ports.planner.with_least_thinking(self._turn.ask(self._repairs))
+        lower = self._turn.ports.planner.with_least_thinking(self._turn.inputs(self._repairs))
         self._answer_now = AnswerNow((), lower) if lower is not None else None
 
     async def _lower_level(self, wanted: AnswerNow) -> None:
@@ -197,19 +197,19 @@ class Step:
         elif _length(last) < _length(self._broken):
             await self._void(attempt, failure)
 
-    async def _run(self, attempt: Attempt, ask: Ask, request: ChatRequest) -> ProviderError | None:
+    async def _run(self, attempt: Attempt, inputs: RequestInputs, request: ChatRequest) -> ProviderError | None:
         failure: ProviderError | None = None
         try:
             failure = await attempt.run(self._turn.ports.backend, self._on_event)
         finally:
-            cost = partial(self._turn.ports.planner.worst_cost, ask, request)
+            cost = partial(self._turn.ports.planner.worst_cost, inputs, request)
             self._turn.budget.settle(attempt.id.message_id, partial(attempt.spent, failure, cost))
         return failure
 
-    async def _begin(self, ask: Ask, request: ChatRequest) -> Attempt:
+    async def _begin(self, inputs: RequestInputs, request: ChatRequest) -> Attempt:
         turn, planner = self._turn, self._turn.ports.planner
         message_id = turn.ports.new_id()
-        worst_cost = partial(planner.worst_cost, ask, request)
+        worst_cost = partial(planner.worst_cost, inputs, request)
         await turn.permit(message_id, worst_cost)
 
         async def permit_continuation(worst_if_continued: Callable[..., float | None]) -> None:
@@ -220,7 +220,7 @@ class Step:
         turn.publish(RequestStarted(turn.id, turn.round, turn.attempts, turn.spec, request.plan))
         for remark in (*request.plan.warnings, *request.outgoing.warnings):
             turn.remark(remark)
-        cache = record_request(request, turn.conversation.view, turn.settings.rules, at=self._clock.now())
+        cache = record_request(request, turn.conversation.compression, turn.settings.rules, at=self._clock.now())
         attempt = self._attempt = Attempt(
             AttemptId(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=message_id),
             turn.target,
@@ -251,7 +251,7 @@ class Step:
         if self._models_output is not None:
             turn.conversation.learn_output_limit(turn.target, self._models_output)
 
-    def _accept(self, attempt: Attempt, ask: Ask) -> Message:
+    def _accept(self, attempt: Attempt, inputs: RequestInputs) -> Message:
         self._remember()
         planner = self._turn.ports.planner
         self._turn.answer = None
@@ -259,15 +259,15 @@ class Step:
         attempt.cache_counts(message)
         if message.usage is None:
             return message
-        self._compare_input(ask, message.usage)
-        planner.learn(ask, message.usage)
+        self._compare_input(inputs, message.usage)
+        planner.learn(inputs, message.usage)
         return message
 
-    def _compare_input(self, ask: Ask, usage: Usage) -> None:
+    def _compare_input(self, inputs: RequestInputs, usage: Usage) -> None:
         """Detect a server that silently truncates long input: the input tokens it reports are too few."""
         if usage.input is None:
             return
-        expected = self._turn.ports.planner.meter(ask).effective
+        expected = self._turn.ports.planner.meter(inputs).effective
         warning = f"{self._turn.spec.provider}/{self._turn.spec.model} reads less"
         if warning in self._turn.conversation.remarks:
             return
@@ -308,7 +308,7 @@ class Step:
             refused = self._spent.refused | ({failure.param} if failure.param else set())
             self._spent = replace(self._spent, repairs=self._spent.repairs | {decision.repair}, refused=refused)
             if not await self._repair_request(decision.repair, failure, failed):
-                raise self._explained(failure, "", self._turn.ask(self._repairs))
+                raise self._explained(failure, "", self._turn.inputs(self._repairs))
             return
         self._spent = self._spent.failed(partial=attempt.shown)
         turn = self._turn
@@ -351,7 +351,7 @@ class Step:
         """Change the next request; False if that is not possible."""
         match repair:
             case Repair.COMPRESS:
-                return await self._compression.handle_overflow(self._turn.ask(self._repairs), self._turn.publish)
+                return await self._compression.handle_overflow(self._turn.inputs(self._repairs), self._turn.publish)
             case Repair.WITHOUT_PARAMETER if not is_thinking_sent_back(name := failure.param or ""):
                 name = field_of(name) if is_ours(name) else name
                 repairs = replace(self._repairs, without=(*self._repairs.without, name))
@@ -381,7 +381,7 @@ class Step:
         return self._send_differently(replace(self._repairs, max_output=room), failed, sentence)
 
     def _send_differently(self, repairs: Repairs, failed: ChatRequest, sentence: str) -> bool:
-        if self._turn.ports.planner.request(self._turn.ask(repairs)) == failed:
+        if self._turn.ports.planner.request(self._turn.inputs(repairs)) == failed:
             return False
         self._repairs = repairs
         if sentence not in self._turn.conversation.remarks:
@@ -389,13 +389,13 @@ class Step:
             self._turn.publish(Notice(Severity.WARNING, sentence))
         return True
 
-    def _explained(self, failure: ProviderError, advice: str, ask: Ask) -> ProviderError:
+    def _explained(self, failure: ProviderError, advice: str, inputs: RequestInputs) -> ProviderError:
         if failure.kind is ErrorKind.CONTEXT_OVERFLOW:
-            reading = self._turn.ports.planner.meter(ask)
+            reading = self._turn.ports.planner.meter(inputs)
             parts = ", ".join(f"{part.label} {count:,}" for part, count in reading.parts.items() if count)
             limit = "an unknown number" if reading.limit is None else f"{reading.limit:,}"
             advice = f"{count(reading.effective, 'token')} of {limit}: {parts}"
-        if failure.kind is ErrorKind.THINKING_MISSING and not ask.settings.rules.leave_thinking_out:
+        if failure.kind is ErrorKind.THINKING_MISSING and not inputs.settings.rules.leave_thinking_out:
             failure.advice = _NOTHING_LEFT_OUT
         if failure.kind is ErrorKind.RATE_LIMIT and advice:
             failure.advice = ""  # it tells to wait a little, and the limit holds for long

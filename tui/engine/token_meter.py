@@ -19,7 +19,7 @@ from tui.context.meter import (
 )
 from tui.domain.request import ChatRequest
 from tui.domain.usage import MeterReading, Part, Usage
-from tui.engine.ask import Ask, opened_window
+from tui.engine.request_inputs import RequestInputs, opened_window
 
 KEPT_TALLIES = 3
 """Number of requests of a session whose count is cached; equal to the planner's cache."""
@@ -48,41 +48,43 @@ class TokenMeter:
         self._counted: dict[str, deque[tuple[ChatRequest, ModelFacts, bool, Tally]]] = {}
         """By session, so that sessions that run side by side do not push out each other's counts."""
 
-    def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
-        """The size of the request, including the draft in the ask."""
-        counted, settings = self._tally(ask, request), ask.settings
-        if ask.arriving is not None:
-            counted = with_arriving(counted, request.outgoing, ask.arriving)
+    def reading(self, inputs: RequestInputs, request: ChatRequest) -> MeterReading:
+        """The size of the request, including the draft."""
+        counted, settings = self._tally(inputs, request), inputs.settings
+        if inputs.arriving is not None:
+            counted = with_arriving(counted, request.outgoing, inputs.arriving)
         return reading_of(
             counted,
-            ask.target.facts,
-            draft=ask.draft,
-            room=WindowLimits(limit=opened_window(ask), reserved=settings.reserve, compress_at=settings.compress_at),
+            inputs.target.facts,
+            draft=inputs.draft,
+            room=WindowLimits(limit=opened_window(inputs), reserved=settings.reserve, compress_at=settings.compress_at),
             calibration=self.calibration,
-            anchor=self._anchors.get((ask.session, counted.key)),
+            anchor=self._anchors.get((inputs.session, counted.key)),
         )
 
-    def margin(self, ask: Ask) -> float:
+    def margin(self, inputs: RequestInputs) -> float:
         """The factor by which a request may be larger than its estimate."""
-        facts = ask.target.facts
+        facts = inputs.target.facts
         known = self.calibration.of(calibration_key(facts.provider, facts.id))
         return MARGIN if known.openings or known.openings_with_tools or known.steps else MARGIN_UNKNOWN
 
-    def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
+    def learn(self, inputs: RequestInputs, request: ChatRequest, usage: Usage) -> None:
         """Record the reported usage of a request; implausible values are ignored."""
-        counted = self._tally(ask, request)
+        counted = self._tally(inputs, request)
         guessed = counted.pictures + counted.parts[Part.THINKING_SENT] + counted.parts[Part.TOOLS]
         if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=guessed):
             return
-        before = self._anchors.get((ask.session, counted.key))
-        self.calibration = updated_calibration(self.calibration, counted, usage.input, before, ask.target.facts.counted)
-        self._anchors[ask.session, counted.key] = self._tally(ask, request).anchor(usage.input)
+        before = self._anchors.get((inputs.session, counted.key))
+        self.calibration = updated_calibration(
+            self.calibration, counted, usage.input, before, inputs.target.facts.counted
+        )
+        self._anchors[inputs.session, counted.key] = self._tally(inputs, request).anchor(usage.input)
         if self._keep is not None:
             self._keep(self.calibration)
 
-    def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
+    def resume(self, inputs: RequestInputs, request: ChatRequest, usage: Usage) -> None:
         """Anchor a stored conversation at its last reported usage, unless that was made with other settings."""
-        counted = self._tally(ask, request)
+        counted = self._tally(inputs, request)
         if usage.input is None or counted.estimate <= 0:
             return
         known = self.calibration.of(counted.key)
@@ -90,22 +92,22 @@ class TokenMeter:
         expected = self.calibration.predict(counted.key, counted.estimate, tools=counted.tools)
         lowest, highest = BELIEVED_KNOWN if learned else BELIEVED
         if (counted.estimate, usage.input) in learned or lowest <= usage.input / expected <= highest:
-            self._anchors[ask.session, counted.key] = counted.anchor(usage.input)
+            self._anchors[inputs.session, counted.key] = counted.anchor(usage.input)
 
-    def _tally(self, ask: Ask, request: ChatRequest) -> Tally:
-        facts = ask.target.facts
+    def _tally(self, inputs: RequestInputs, request: ChatRequest) -> Tally:
+        facts = inputs.target.facts
         key = calibration_key(facts.provider, facts.id)
         counts = self.calibration.counted_thinking(key, facts.counted)
         if counts is not facts.counted:
             facts = replace(facts, counted=counts)
         with_tools = self.calibration.of(key).counts_tools
-        kept = self._counted.setdefault(ask.session, deque(maxlen=KEPT_TALLIES))
+        kept = self._counted.setdefault(inputs.session, deque(maxlen=KEPT_TALLIES))
         for known, under, tools_counted, counted in tuple(kept):
             if known is request and under.counted is counts and tools_counted is with_tools:
                 return counted
         made = tally(
             request.outgoing,
-            ask.turns,
+            inputs.turns,
             facts,
             system=request.system,
             tools=request.tools if with_tools else (),

@@ -74,7 +74,7 @@ class TurnLoop:
         turn.stored()
         self._announce()
         while True:
-            await self._compression.compress_if_needed(turn.ask(), turn.publish)
+            await self._compression.compress_if_needed(turn.inputs(), turn.publish)
             self._step = Step(turn, self._compression)
             message = await self._step.answer()
             self._step, self._tools = None, self._tool_round(message)

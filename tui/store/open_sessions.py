@@ -46,7 +46,7 @@ class LoadedSession:
     id: str
     title: str
     turns: tuple[Turn, ...]
-    view: CompressionView | None = None
+    compression: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
     elsewhere: tuple[Paid, ...] = ()
     """Costs of other branches."""
@@ -181,7 +181,7 @@ def _loaded(connection: sqlite3.Connection, session: str, held: leases.OtherProc
         id=session,
         title=sessions.info_of(connection, number).title,
         turns=turns,
-        view=summaries.view_of(connection, number),
+        compression=summaries.view_of(connection, number),
         summaries=summaries.runs_of(connection, number, path),
         elsewhere=summaries.paid_elsewhere(connection, number, path),
         spec=spec or _asked_last(turns),

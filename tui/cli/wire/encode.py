@@ -24,8 +24,8 @@ from tui.domain.messages import Message, Origin, Turn, WireName
 from tui.domain.printable import json_escaped
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec
-from tui.engine.ask import Ask
 from tui.engine.planner import Planner
+from tui.engine.request_inputs import RequestInputs
 from tui.engine.settings import EngineSettings
 from tui.engine.token_meter import TokenMeter
 from tui.providers.http.address import join_url
@@ -203,7 +203,7 @@ def _request(conversation: ConversationFile, goal: EncodeTarget, settings: Engin
     """The request as the engine builds it; ``name`` is used as the session."""
     provider = replace(goal.provider, wire=goal.facts.wire, quirks=goal.quirks, wire_quirks={})
     facts = replace(goal.facts, quirks={})
-    ask = Ask(
+    inputs = RequestInputs(
         session=name,
         turns=conversation.turns,
         target=Target(provider=provider, facts=facts, origin=stamp(provider, facts)),
@@ -211,7 +211,7 @@ def _request(conversation: ConversationFile, goal: EncodeTarget, settings: Engin
         settings=replace(settings, system=conversation.system or settings.system),
         tools=conversation.tools if settings.tools and facts.tools else (),
     )
-    return Planner(Catalog(), TokenMeter()).request(ask)
+    return Planner(Catalog(), TokenMeter()).request(inputs)
 
 
 def _reject_stray_results(turns: Sequence[Turn]) -> Iterable[str]:

@@ -30,8 +30,8 @@ class Repairs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """The input of the next request."""
+class RequestInputs:
+    """What the next request is made from: the conversation, its settings, and a draft or an answer that is arriving."""
 
     session: str
     turns: tuple[Turn, ...]
@@ -39,7 +39,7 @@ class Ask:
     spec: ModelSpec
     settings: EngineSettings
     tools: tuple[ToolSchema, ...] = ()
-    view: CompressionView | None = None
+    compression: CompressionView | None = None
     draft: str = ""
     """The prompt being typed; only counted by the meter."""
     repairs: Repairs = Repairs()
@@ -54,10 +54,10 @@ has; users with enough memory set ``context.limit``.
 """
 
 
-def opened_window(ask: Ask) -> int | None:
+def opened_window(inputs: RequestInputs) -> int | None:
     """The user's limit; a modest default on wires where the request sets the server's context size; otherwise None."""
-    if ask.settings.context_limit is not None:
-        return ask.settings.context_limit
-    if ask.target.facts.wire is not WireName.OLLAMA:
+    if inputs.settings.context_limit is not None:
+        return inputs.settings.context_limit
+    if inputs.target.facts.wire is not WireName.OLLAMA:
         return None
-    return min(ask.target.facts.context_window or OPENED, OPENED)
+    return min(inputs.target.facts.context_window or OPENED, OPENED)
