@@ -189,6 +189,15 @@ async def test_a_damaged_row_never_hides_a_session(stage: Stage, damage: str) ->
     await stage.library.export("s", "md", "all")
 
 
+@pytest.mark.parametrize("damage", ["'many'", "x'fffe'", "9223372036854775807", "-5", "2.5"])
+async def test_a_session_whose_number_of_turns_is_damaged_is_saved_into(stage: Stage, damage: str) -> None:
+    await stage.keep("s", a_turn(1))
+    await stage.database.run(lambda connection: connection.execute(f"UPDATE session SET turns = {damage}"))
+    await stage.keep("s", a_turn(2))
+    assert len((await stage.conversations.load("s")).turns) == 2
+    assert [row.turns for row in await stage.library.sessions()] == [2]
+
+
 async def test_a_session_that_never_was_is_no_damage(stage: Stage) -> None:
     with pytest.raises(StoreError):
         await stage.conversations.load("s")

@@ -26,6 +26,9 @@ from tui.store.turns import (
     write_message,
 )
 
+MOST_TURNS = 2**31
+"""A larger number of turns in a session's row is damage."""
+
 
 class StoredJournal:
     """Implements ``tui.engine.ports.Journal``. Repeating a write changes nothing."""
@@ -49,8 +52,9 @@ class StoredJournal:
             if find_turn(connection, number, turn.id) is None:
                 head = head_of(connection, number)
                 added = add_turn(connection, number, head, turn, now)
-                (turns,) = connection.execute("SELECT turns FROM session WHERE seq = ?", (number,)).fetchone()
-                set_head(connection, number, added, turns + 1)
+                (before,) = connection.execute("SELECT turns FROM session WHERE seq = ?", (number,)).fetchone()
+                is_known = isinstance(before, int) and 0 <= before < MOST_TURNS  # not in a damaged row
+                set_head(connection, number, added, before + 1 if is_known else len(path_to(connection, added)))
             title = name_untitled(connection, number, title_from(turn))
             acquire(connection, number, self._holder, now)
             touch(connection, number, now)
