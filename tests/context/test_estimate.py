@@ -4,8 +4,9 @@ from dataclasses import replace
 import pytest
 
 from tui.catalog.facts import ThinkingCounted
+from tui.catalog.model_rows import model_file, packaged_files
 from tui.context.calibration import Anchor, Calibration, thinking_verdict
-from tui.context.estimate import block_tokens, text_tokens, tools_tokens
+from tui.context.estimate import FAMILIES, block_tokens, text_tokens, tools_tokens
 from tui.domain.blocks import ImageBlock
 from tui.domain.request import ToolSchema
 
@@ -142,3 +143,12 @@ def test_little_thinking_shows_nothing():
 )
 def test_a_broken_table_is_an_empty_one(table):
     assert Calibration.from_table(table) == EMPTY
+
+
+def test_every_packaged_model_names_a_known_tokenizer() -> None:
+    named = {
+        f"{file}: {model}": str(row.get("tokenizer", ""))
+        for file in packaged_files()
+        for model, row in model_file(file).rows.items()
+    }
+    assert {model: family for model, family in named.items() if family and family not in FAMILIES} == {}

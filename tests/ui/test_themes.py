@@ -68,6 +68,13 @@ def test_there_are_enough_and_of_every_kind() -> None:
     assert {"ansi", "contrast", "dusk", "dawn"} <= THEMES.keys()
 
 
+def test_every_packaged_theme_sets_all_variables() -> None:
+    variables = {name: file.theme.variables.keys() for name, file in THEMES.items()}
+    expected = set().union(*variables.values())
+    missing = {name: sorted(expected - found) for name, found in variables.items() if expected - found}
+    assert missing == {}
+
+
 @pytest.mark.parametrize("name", MEASURED)
 def test_every_text_can_be_read_on_its_ground(name: str) -> None:
     theme = THEMES[name].theme

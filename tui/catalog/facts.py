@@ -251,7 +251,7 @@ class ModelFacts:
     prompt_cache: str = "automatic"
     """What the model accepts to control prompt caching: ``automatic`` (nothing), ``marks`` or ``options``."""
     tokenizer: str = ""
-    """Family name for token estimates; "" uses the general heuristic."""
+    """A tokenizer family (``tokenizers.toml`` lists them) for token estimates; "" uses the general heuristic."""
     lifecycle: Lifecycle = Lifecycle.CURRENT
     retires: str | None = None
     successor: str | None = None

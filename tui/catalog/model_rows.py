@@ -131,8 +131,11 @@ class ModelFile:
 
     name: str
     maker: bool
+    """The provider of this name makes these models, so other providers that resell them get their facts."""
     vendors: tuple[str, ...]
+    """What stands before the slash of these models' names at other providers (``anthropic/claude-opus-4-5``)."""
     different: frozenset[str]
+    """Segments of a name that mark another kind of model (``image``, ``tts`` …)."""
     rows: Mapping[str, Table]
     """Model id → its row, with the file's defaults and the rows named by ``like`` already applied."""
     unknown: tuple[Table, ...]
