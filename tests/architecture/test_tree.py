@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,3 +51,21 @@ def test_the_top_level_is_the_one_we_promise() -> None:
         "ponder_tui.egg-info",
     }
     assert {path.name for path in ROOT.iterdir() if not path.name.startswith(".")} <= allowed
+
+
+def test_a_string_beside_an_attribute_describes_that_attribute() -> None:
+    hits = []
+    for path in sorted((ROOT / "tui").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                hits += [
+                    f"{path.relative_to(ROOT).as_posix()}:{string.lineno}"
+                    for before, string in pairwise(body)
+                    if _is_string(string) and _is_string(before)
+                ]
+    assert hits == []
+
+
+def _is_string(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -272,9 +272,9 @@ class Composer(RepeatedKeys):
         self._pressed_at = 0.0
         self._rests = False
         self.vim: VimKeys | None = None
+        """With ``ui.vim``, the keys of vim."""
         self.when_asked: Sequence[Callable[[bool], None]] = ()
         """Called when a question above takes or gives back the keys."""
-        """With ``ui.vim``, the keys of vim."""
         self.is_begun_anew = False
         """The last change replaced the whole draft, as when it was selected."""
         self.on_draft: Callable[[], None] | None = None
