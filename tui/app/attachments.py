@@ -17,7 +17,7 @@ from tui.domain.lazy_regex import lazy_regex
 from tui.settings.user_files import read_user_file, with_home
 
 if TYPE_CHECKING:
-    from tui.app.unasked_files import UnaskedFiles
+    from tui.app.attachment_filter import AttachmentFilter
 
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 MAX_PICTURE = 20_000_000
@@ -60,16 +60,16 @@ def read_attachments(folder: Path, name: str, environment: Mapping[str, str]) ->
             if not path.exists():
                 raise UsageError(f"`{name}` is not a file.")
             return Attachments(blocks=((path.name, read_attachment(path)),))
-        from tui.app.unasked_files import UnaskedFiles
+        from tui.app.attachment_filter import AttachmentFilter
 
-        unasked = UnaskedFiles(folder, environment)
-        base, found = (path, _below(path, unasked)) if is_folder else _matches(path)
-        blocks = tuple(_readable(folder, base, found, unasked))
+        unwanted = AttachmentFilter(folder, environment)
+        base, found = (path, _below(path, unwanted)) if is_folder else _matches(path)
+        blocks = tuple(_readable(folder, base, found, unwanted))
     except OSError as error:
         raise UsageError(f"`{name}` cannot be read: {error.strerror}.") from None
     except ValueError as error:
         raise UsageError(f"`{name}` is not a pattern: {error}.") from None
-    left_out = unasked.sentence()
+    left_out = unwanted.sentence()
     if not blocks:
         advice = f"{left_out} Name a file itself to attach it." if left_out else ""
         raise UsageError(f"`{name}` has no file that can be attached.", advice=advice)
@@ -111,21 +111,23 @@ def _matches(pattern: Path) -> tuple[Path, Iterator[Path]]:
     return base, matches()
 
 
-def _below(folder: Path, unasked: UnaskedFiles) -> Iterator[Path]:
+def _below(folder: Path, unwanted: AttachmentFilter) -> Iterator[Path]:
     for base, folders, names in os.walk(folder):
         seen = [name for name in folders if not name.startswith(".") and name not in SKIPPED]
-        folders[:] = [name for name in seen if not unasked.is_left_out(Path(base) / name, is_folder=True)]
+        folders[:] = [name for name in seen if not unwanted.is_left_out(Path(base) / name, is_folder=True)]
         yield from (Path(base) / name for name in names if not name.startswith("."))
 
 
-def _readable(folder: Path, base: Path, found: Iterable[Path], unasked: UnaskedFiles) -> Iterator[tuple[str, Block]]:
+def _readable(
+    folder: Path, base: Path, found: Iterable[Path], unwanted: AttachmentFilter
+) -> Iterator[tuple[str, Block]]:
     """The files that can be attached, in order of their names."""
     paths: list[Path] = []
     too_much = UsageError(f"`{base}` has too much to attach.", advice=f"Name fewer files (at most {MOST_FILES}).")
     for path in found:
-        if not unasked.is_left_out(path):
+        if not unwanted.is_left_out(path):
             paths.append(path)
-        if len(paths) > MOST_SEEN or len(unasked.left_out) > MOST_LEFT_OUT:
+        if len(paths) > MOST_SEEN or len(unwanted.left_out) > MOST_LEFT_OUT:
             raise too_much
     number = length = 0
     inside = base.resolve()

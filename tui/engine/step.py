@@ -95,7 +95,7 @@ class Step:
             if failure.kind is ErrorKind.EMPTY and self._agreed is not None:
                 self._lower_after_all(attempt)
             if self._answer_now is not None:
-                await self._void(attempt, failure)
+                await self._supersede(attempt, failure)
                 continue
             decision = decide(
                 failure,
@@ -195,7 +195,7 @@ class Step:
         if not last.blocks:
             failure.message = f"{self._broken.interrupted} Asking again failed: {failure.message}"
         elif _length(last) < _length(self._broken):
-            await self._void(attempt, failure)
+            await self._supersede(attempt, failure)
 
     async def _run(self, attempt: Attempt, inputs: RequestInputs, request: ChatRequest) -> ProviderError | None:
         failure: ProviderError | None = None
@@ -303,7 +303,7 @@ class Step:
     async def _prepare_retry(
         self, attempt: Attempt, failure: ProviderError, decision: Wait | SendRepaired, failed: ChatRequest
     ) -> None:
-        await self._void(attempt, failure)
+        await self._supersede(attempt, failure)
         if isinstance(decision, SendRepaired):
             refused = self._spent.refused | ({failure.param} if failure.param else set())
             self._spent = replace(self._spent, repairs=self._spent.repairs | {decision.repair}, refused=refused)
@@ -333,7 +333,7 @@ class Step:
             slept = self._clock.monotonic() - began
             self._spent = replace(self._spent, slept_s=self._spent.slept_s + slept)
 
-    async def _void(self, attempt: Attempt, failure: ProviderError) -> None:
+    async def _supersede(self, attempt: Attempt, failure: ProviderError) -> None:
         """Mark what this attempt showed as superseded; it stays stored for inspection."""
         self._attempt = None
         turn = self._turn

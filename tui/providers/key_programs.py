@@ -22,7 +22,7 @@ CLOSE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
+class ProgramOutput:
     """What a program printed, and how it ended."""
 
     output: bytes
@@ -43,7 +43,9 @@ class Programs:
         self._running: dict[subprocess.Popen[bytes], str] = {}
         self._stopped = False
 
-    def run(self, words: Sequence[str], limit_s: float, is_given_up: Callable[[], bool] = lambda: False) -> Printed:
+    def run(
+        self, words: Sequence[str], limit_s: float, is_given_up: Callable[[], bool] = lambda: False
+    ) -> ProgramOutput:
         """Run a program to its end; raises TimeoutError, or what starting it raises. Blocking.
 
         It gets neither a shell nor the terminal, which belongs to the screen.
@@ -60,7 +62,7 @@ class Programs:
         finally:
             with self._lock:
                 self._running.pop(process, None)
-        return Printed(output=output, errors=errors, code=process.returncode)
+        return ProgramOutput(output=output, errors=errors, code=process.returncode)
 
     def end(self) -> tuple[str, ...]:
         """End the running programs; returns their names."""

@@ -28,7 +28,7 @@ from tui.domain.format_numbers import count
 from tui.domain.printable import printable
 from tui.tools.builtin.file_tools import MAX_IMAGE
 from tui.tools.builtin.html_text import readable
-from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of
+from tui.tools.builtin.network_addresses import LOCAL_NAMES, NetworkKind, network_kind_of
 from tui.tools.cut_text import end_between_keys
 from tui.tools.permissions.permissions import IntendedAction, offered
 from tui.tools.permissions.rules import Access, GuardedKind, RequestedAccess
@@ -80,13 +80,13 @@ class _Hop:
     port: int
     address: str
     """"" if only the proxy can resolve it."""
-    reach: Reach
+    reach: NetworkKind
     proxy: str | None = None
 
     @property
     def permission_scope(self) -> tuple[object, ...]:
         """The scope of a permission across redirects: a public host, but only one port of a local machine."""
-        if self.reach is Reach.INTERNET:
+        if self.reach is NetworkKind.INTERNET:
             return (self.reach, self.host)
         return (self.reach, self.host, self.url.scheme, self.port, self.address)
 
@@ -140,13 +140,13 @@ class FetchUrl:
         except (OSError, UnicodeError, TimeoutError):
             if proxy is None or not _may_be_public(host):
                 raise ToolError(f"`{host}` has no address (the name cannot be resolved).") from None
-            return _Hop(url=url, host=host, port=port, address="", reach=Reach.UNKNOWN, proxy=proxy)
-        reaches = [reach_of(address) for address in addresses]
-        if not addresses or Reach.NEVER in reaches:
+            return _Hop(url=url, host=host, port=port, address="", reach=NetworkKind.UNKNOWN, proxy=proxy)
+        reaches = [network_kind_of(address) for address in addresses]
+        if not addresses or NetworkKind.NEVER in reaches:
             raise ToolError(f"`{host}` resolves to an address that ponder never fetches from.")
-        if Reach.PRIVATE in reaches:
-            return _Hop(url=url, host=host, port=port, address=addresses[0], reach=Reach.PRIVATE)
-        return _Hop(url=url, host=host, port=port, address=addresses[0], reach=Reach.INTERNET, proxy=proxy)
+        if NetworkKind.PRIVATE in reaches:
+            return _Hop(url=url, host=host, port=port, address=addresses[0], reach=NetworkKind.PRIVATE)
+        return _Hop(url=url, host=host, port=port, address=addresses[0], reach=NetworkKind.INTERNET, proxy=proxy)
 
     async def _fetch(self, stop: _Hop, start: int, running: CallContext) -> CallResult:
         for _ in range(MAX_REDIRECTS + 1):
@@ -282,14 +282,14 @@ def _is_address(host: str | None) -> bool:
 
 
 _WHERE = {
-    Reach.INTERNET: "",
-    Reach.PRIVATE: " on this machine or network",
-    Reach.UNKNOWN: ", wherever the proxy finds it",
+    NetworkKind.INTERNET: "",
+    NetworkKind.PRIVATE: " on this machine or network",
+    NetworkKind.UNKNOWN: ", wherever the proxy finds it",
 }
 
 
 def _action(tool: str, stop: _Hop) -> IntendedAction:
-    near = stop.reach is not Reach.INTERNET
+    near = stop.reach is not NetworkKind.INTERNET
     where = _WHERE[stop.reach]
     return IntendedAction(
         requested=RequestedAccess(

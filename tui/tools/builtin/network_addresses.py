@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 Address = IPv4Address | IPv6Address
 
 
-class Reach(StrEnum):
+class NetworkKind(StrEnum):
     """The kind of network an address belongs to."""
 
     INTERNET = "internet"
@@ -63,29 +63,29 @@ _WITH_IPV4_AT_THE_END = tuple(
 _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
-def reach_of(text: str) -> Reach:
+def network_kind_of(text: str) -> NetworkKind:
     """Classify an address; anything that is not an address is never fetched."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
-        return Reach.NEVER
+        return NetworkKind.NEVER
     return strictest(_reach(one) for one in (address, *_embedded(address)))
 
 
-_STRICTNESS = [Reach.INTERNET, Reach.PRIVATE, Reach.NEVER]
+_STRICTNESS = [NetworkKind.INTERNET, NetworkKind.PRIVATE, NetworkKind.NEVER]
 
 
-def strictest(reaches: Iterable[Reach]) -> Reach:
+def strictest(reaches: Iterable[NetworkKind]) -> NetworkKind:
     """The kind with the most limits; there must be one, and none may be unknown."""
     return max(reaches, key=_STRICTNESS.index)
 
 
-def _reach(address: Address) -> Reach:
+def _reach(address: Address) -> NetworkKind:
     if address.is_unspecified or any(address in network for network in _NEVER):
-        return Reach.NEVER
+        return NetworkKind.NEVER
     if address.is_loopback or address.is_private or any(address in network for network in _PRIVATE):
-        return Reach.PRIVATE
-    return Reach.INTERNET if address.is_global else Reach.NEVER
+        return NetworkKind.PRIVATE
+    return NetworkKind.INTERNET if address.is_global else NetworkKind.NEVER
 
 
 def _embedded(address: Address) -> list[IPv4Address]:

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 from tui.domain.errors import ToolError
 from tui.domain.printable import one_line
 from tui.tools.builtin.fetch_url import ProxyFor, Resolver, no_proxy, resolve
-from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of, strictest
+from tui.tools.builtin.network_addresses import LOCAL_NAMES, NetworkKind, network_kind_of, strictest
 
 RESOLVED_WITHIN_S = 10.0
 _METADATA = (".metadata.goog", "metadata.google.internal")
@@ -46,20 +46,20 @@ class CheckedAddresses:
         ours = urlsplit(self.server)
         reach, numbers = await self._found(url)
         shown = one_line(address, 100)
-        if reach is Reach.NEVER:
+        if reach is NetworkKind.NEVER:
             raise ToolError(f"{shown} is an address that is never used. Nothing was sent.")
-        if reach is Reach.PRIVATE and (await self._found(ours))[0] is not Reach.PRIVATE:
+        if reach is NetworkKind.PRIVATE and (await self._found(ours))[0] is not NetworkKind.PRIVATE:
             raise ToolError(f"{shown} is on this machine or network, but the server is not. Nothing was sent.")
-        if url.scheme == "http" and not (reach is Reach.PRIVATE and ours.scheme == "http"):
+        if url.scheme == "http" and not (reach is NetworkKind.PRIVATE and ours.scheme == "http"):
             raise ToolError(f"{shown} is not encrypted. Nothing was sent.")
         return numbers
 
-    async def _found(self, url: SplitResult) -> tuple[Reach, Sequence[str]]:
+    async def _found(self, url: SplitResult) -> tuple[NetworkKind, Sequence[str]]:
         host = (url.hostname or "").rstrip(".").lower()
         if not host or host.endswith(_METADATA):
-            return Reach.NEVER, ()
+            return NetworkKind.NEVER, ()
         if _is_number(host):
-            return reach_of(host), (host,)
+            return network_kind_of(host), (host,)
         is_local = host == "localhost" or host.endswith(LOCAL_NAMES)
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
@@ -67,11 +67,11 @@ class CheckedAddresses:
                 numbers = await self.resolver(host, port)
         except (OSError, UnicodeError, TimeoutError):
             if "." in host and self.proxy_for(url.geturl()) is not None:  # it connects to the name
-                return Reach.PRIVATE if is_local else Reach.INTERNET, ()
+                return NetworkKind.PRIVATE if is_local else NetworkKind.INTERNET, ()
             raise ToolError(f"{one_line(host, 100)} cannot be found.") from None
         # Names such as `metadata.google.internal` look local, and lead where nothing may be sent.
-        reaches = [reach_of(number) for number in numbers] or [Reach.NEVER]
-        return strictest([*reaches, Reach.PRIVATE] if is_local else reaches), numbers
+        reaches = [network_kind_of(number) for number in numbers] or [NetworkKind.NEVER]
+        return strictest([*reaches, NetworkKind.PRIVATE] if is_local else reaches), numbers
 
 
 def _is_number(host: str) -> bool:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tui.domain.errors import ConfigError
 from tui.domain.printable import printable
 from tui.settings.user_files import may_exist, with_home
-from tui.tools.builtin.network_addresses import Reach, reach_of
+from tui.tools.builtin.network_addresses import NetworkKind, network_kind_of
 
 _NAME = re.compile(r"(?=.{1,32}\Z)[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
 """Without ``__``, which separates the server's name from the tool's."""
@@ -119,7 +119,7 @@ def _may_be_reached(text: str) -> bool:
         return False
     if url.scheme == "https":
         return bool(host)
-    return url.scheme == "http" and (host == "localhost" or reach_of(host) is Reach.PRIVATE)
+    return url.scheme == "http" and (host == "localhost" or network_kind_of(host) is NetworkKind.PRIVATE)
 
 
 _STARTERS = frozenset(("bun", "bunx", "corepack", "deno", "npm", "npx", "pnpm", "pnpx", "yarn", "yarnpkg"))

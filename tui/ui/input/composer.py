@@ -275,7 +275,7 @@ class Composer(RepeatedKeys):
         """With ``ui.vim``, the keys of vim."""
         self.when_asked: Sequence[Callable[[bool], None]] = ()
         """Called when a question above takes or gives back the keys."""
-        self.is_begun_anew = False
+        self.was_replaced = False
         """The last change replaced the whole draft, as when it was selected."""
         self.on_draft: Callable[[], None] | None = None
         """Called synchronously when the draft changes. ``TextArea.Changed`` arrives only after keys that are already
@@ -331,13 +331,13 @@ class Composer(RepeatedKeys):
         return text
 
     def load_text(self, text: str) -> None:
-        self.is_begun_anew = False
+        self.was_replaced = False
         super().load_text(text)
         self._note_draft()
 
     def edit(self, edit: Edit) -> EditResult:
         start, end = sorted((edit.from_location, edit.to_location))
-        self.is_begun_anew = start == (0, 0) and end == self.document.end
+        self.was_replaced = start == (0, 0) and end == self.document.end
         result = super().edit(edit)
         if len(edit.text) > self.size.width:  # Textual scrolled to the cursor before it knew of the new rows
             self.scroll_cursor_visible()

@@ -74,7 +74,7 @@ class EditMode:
         self._refresh()
 
     def _drafted(self) -> None:
-        if self._composer.is_begun_anew:
+        if self._composer.was_replaced:
             self._failed = None  # what is typed over the prompt is another one
         if self._composer.document.end == (0, 0):
             self.turn = self._failed = None

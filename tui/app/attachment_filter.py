@@ -13,7 +13,7 @@ MOST_NAMED = 8
 """Files that a message names."""
 
 
-class UnaskedFiles:
+class AttachmentFilter:
     """Files that nobody named one by one, and why they are left out. The lists are those of completion."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
