@@ -19,7 +19,7 @@ from tests.ui.conftest import (  # noqa: F401  # fixtures
     _styles_parsed_once,
 )
 from tui.cli.main import main
-from tui.providers import local_servers
+from tui.providers import running_servers
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -27,8 +27,8 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture(autouse=True)
 def _time_for_local_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server on this machine is waited for: on a busy machine it needs more time than users are made to wait."""
-    monkeypatch.setitem(expect_some(local_servers.local_servers.__kwdefaults__), "limit_s", PATIENCE_S)
-    monkeypatch.setattr(local_servers, "DETAILS_S", PATIENCE_S)
+    monkeypatch.setitem(expect_some(running_servers.running_servers.__kwdefaults__), "limit_s", PATIENCE_S)
+    monkeypatch.setattr(running_servers, "DETAILS_S", PATIENCE_S)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tui.domain.thinking import ModelSpec
 from tui.headless.run_result import text_of
 from tui.providers.local.memory import ModelSize, fitting_window
 from tui.providers.local.server_folder import ServerFolder
-from tui.providers.local.servers import LocalOptions, LocalServers, ModelFile
+from tui.providers.local.servers import LocalOptions, LocalServers, ModelFiles
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
 
@@ -357,7 +357,7 @@ async def test_requests_at_the_same_time_start_and_claim_one_server(tmp_path: Pa
         tmp_path / "local",
         surroundings(tmp_path),
         lambda: LocalOptions(server="llama-server"),
-        lambda name: ModelFile(path=Path(name)),
+        lambda name: ModelFiles(path=Path(name)),
         lambda name, props: None,
     )
     states = await asyncio.gather(*(servers.ready(str(model)) for _ in range(8)))

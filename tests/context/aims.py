@@ -7,7 +7,7 @@ from typing import Any
 
 from tui.catalog.facts import EchoRule, ModelFacts, Quirks, ThinkingControls, ThinkingCounted
 from tui.context.select import select
-from tui.context.thinking_back import Repair
+from tui.context.thinking_back import SelectionRepair
 from tui.domain.blocks import Block, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionView
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
@@ -38,7 +38,7 @@ class Goal:
         rules: ReasoningRules | None = None,
         has_tools: bool = True,
         compression: CompressionView | None = None,
-        repair: frozenset[Repair] | None = None,
+        repair: frozenset[SelectionRepair] | None = None,
         nudge: str = "",
     ) -> Outgoing:
         return select(

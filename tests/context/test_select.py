@@ -22,7 +22,7 @@ from tests.context.aims import (
     user,
 )
 from tests.narrow import state_of
-from tui.context.thinking_back import Repair
+from tui.context.thinking_back import SelectionRepair
 from tui.domain.blocks import ImageBlock, OpaqueBlock, ProviderState, ThinkingBlock
 from tui.domain.compression import CompressionView
 from tui.domain.request import Reason
@@ -245,7 +245,7 @@ def test_a_router_keeps_the_thinking_of_turns_with_tools_and_a_maker_does_not():
 def test_after_a_refused_seal_nothing_sealed_is_sent():
     signed = answer(GEMINI, "a1", thought(GEMINI), said("one", provider_state=ProviderState(signature="Ct==")))
     history = turn("t1", user("u1", "hi"), signed), turn("t2", user("u2", "more"))
-    outgoing = GEMINI.select(*history, repair=frozenset({Repair.DROP_THINKING}))
+    outgoing = GEMINI.select(*history, repair=frozenset({SelectionRepair.DROP_THINKING}))
     assert outgoing.messages[1].blocks == (said("one"),)
     assert reasons(outgoing) == [Reason.REPAIR]
 
@@ -293,7 +293,7 @@ def test_a_copy_that_called_a_tool_without_a_thought_gets_its_loop_back_as_it_wa
     outgoing = copy.select(loop)
     assert sent(outgoing)[1:] == [("assistant", ["call c1"]), ("tool", ["result c1: done"])]
     assert outgoing.warnings == ()
-    told = copy.select(loop, repair=frozenset({Repair.DROP_THINKING}))
+    told = copy.select(loop, repair=frozenset({SelectionRepair.DROP_THINKING}))
     assert sent(told)[1:] == [("assistant", ["[called read_file with {}]"]), ("user", ["[read_file returned: done]"])]
 
 

@@ -11,8 +11,8 @@ from tests.e2e.terminal import Terminal, environment
 PONDER = [sys.executable, "-m", "tui"]
 PATIENT = """
 import sys
-from tui.providers.local_servers import local_servers
-local_servers.__kwdefaults__["limit_s"] = 60.0
+from tui.providers.running_servers import running_servers
+running_servers.__kwdefaults__["limit_s"] = 60.0
 from tui.cli.main import main
 sys.exit(main())
 """

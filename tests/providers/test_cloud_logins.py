@@ -24,9 +24,9 @@ from tui.catalog.catalog import packaged_catalog, users_catalog
 from tui.domain.errors import NO_LOGIN, ErrorKind, ProviderError
 from tui.providers.clouds import login_hints, logins
 from tui.providers.configured_secrets import learn_environment
+from tui.providers.key_wait import KeyWait
 from tui.providers.keys import Keys
 from tui.providers.redaction import Redactor
-from tui.providers.waiting import Waiting
 
 __all__ = ["cloud"]
 
@@ -162,7 +162,7 @@ async def test_a_program_that_does_not_end_is_ended_and_named(
     await until(lambda: not is_running(int(started.read_text())))
 
 
-class Begun(Waiting):
+class Begun(KeyWait):
     """Says when the waiting has begun."""
 
     def __init__(self) -> None:

@@ -24,8 +24,8 @@ from tui.catalog.provider_rows import user_provider
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.providers import key_command
 from tui.providers.key_programs import Programs
+from tui.providers.key_wait import in_thread
 from tui.providers.keys import FoundKey, KeyLocation, Keys
-from tui.providers.waiting import in_thread
 
 KEY = "key-from-the-vault-4711"
 PYTHON = sys.executable

@@ -13,7 +13,6 @@ from tests.providers.conftest import Client
 from tui.catalog.catalog import packaged_catalog
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.transport import Transport
-from tui.providers.local_servers import LocalServer, local_servers
 from tui.providers.model_discovery import Discovery, refresh_models_dev
 from tui.providers.model_lists import (
     MODELS_DEV,
@@ -24,6 +23,7 @@ from tui.providers.model_lists import (
     models_dev_rows,
     rows_from,
 )
+from tui.providers.running_servers import RunningServer, running_servers
 
 CATALOG = packaged_catalog()
 CLAUDE = {
@@ -197,6 +197,6 @@ async def test_local_servers_are_found_at_once_and_others_not_waited_for() -> No
     async with FaultServer([listed]) as here, FaultServer([[{"hold": 1}]]) as mute, FaultServer([html]) as page:
         urls = {"here": here.url, "mute": mute.url, "page": page.url, "dead": "http://127.0.0.1:9"}
         asked = [replace(CATALOG.provider("vllm"), id=name, base_url=f"{url}/v1") for name, url in urls.items()]
-        found = await local_servers([*asked, CATALOG.provider("openai")], limit_s=3.0)
+        found = await running_servers([*asked, CATALOG.provider("openai")], limit_s=3.0)
         assert {seen.path for seen in here.seen} == {"/v1/models", "/api/v0/models", "/api/v1/models", "/props"}
-    assert found == (LocalServer(provider="here", models=("served",), rows={"served": {}}),)
+    assert found == (RunningServer(provider="here", models=("served",), rows={"served": {}}),)

@@ -19,7 +19,7 @@ from tui.ui.transcript import transcript_view as calls
 from tui.ui.transcript import transcript_view as room
 from tui.ui.transcript.live_answer import LiveAnswer
 from tui.ui.transcript.transcript_view import TranscriptView
-from tui.ui.transcript.turn_steps import Step
+from tui.ui.transcript.turn_steps import AnswerStep
 
 EMPTY = SessionView(session="s", seq=0, spec=scenes.OPUS, plan=scenes.PLAN)
 
@@ -127,7 +127,7 @@ def test_wherever_the_fault_is_what_is_drawn_at_the_end_of_the_turn_is_what_reop
 
 
 def test_a_stored_message_that_cannot_be_built_shows_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, Step, "blocks")
+    plant(monkeypatch, AnswerStep, "blocks")
     live = conversation()
     live.load(replace(EMPTY, turns=(scenes.turn("Why?", "Because.", 1, "Let me see."), scenes.turn("And?", "Yes.", 2))))
     assert drawn(live)[2:6] == ["⚠ this could not be laid out; as it came:", "Let me see.", "", "Because."]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui.providers.local.library import LocalModel, ModelLibrary
     from tui.providers.local.memory import ModelSize
     from tui.providers.local.server_folder import ServerState
-    from tui.providers.local.servers import LocalOptions, LocalServers, ModelFile
+    from tui.providers.local.servers import LocalOptions, LocalServers, ModelFiles
 
 LARGEST_SHARE = 0.7
 """How much of the memory a model may fill that is chosen without being asked for."""
@@ -136,11 +136,11 @@ class LocalModels:
             raise PonderError(f"The model `{name}` cannot be used. {model.problem}")
         return model
 
-    def _files(self, name: str) -> ModelFile:
-        from tui.providers.local.servers import ModelFile
+    def _files(self, name: str) -> ModelFiles:
+        from tui.providers.local.servers import ModelFiles
 
         model = self._found.get(name) or self._find(name)
-        return ModelFile(path=model.path, mmproj=model.mmproj, size=_size_of(model))
+        return ModelFiles(path=model.path, mmproj=model.mmproj, size=_size_of(model))
 
     def options(self) -> LocalOptions:
         """How models are started; a change applies to the next one that starts."""

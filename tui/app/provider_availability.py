@@ -95,11 +95,11 @@ class ProviderAvailability:
 
     async def look_for_servers(self, *only: str) -> None:
         """Search for model servers on this machine, or for these providers only."""
-        from tui.providers.local_servers import local_servers
         from tui.providers.model_lists import with_local_rows
+        from tui.providers.running_servers import running_servers
 
         providers = self._program.catalog.providers()
-        for server in await local_servers(providers[name] for name in only or providers):
+        for server in await running_servers(providers[name] for name in only or providers):
             self._servers[server.provider] = server.models
             add = partial(with_local_rows, provider=server.provider, rows=server.rows)
             self._program.planner.change_catalog(add)

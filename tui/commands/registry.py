@@ -64,7 +64,7 @@ class Copy(StrEnum):
 
 Jump = Literal["first", "last", "previous_prompt", "next_prompt"]
 """Where the cursor of the conversation can be sent."""
-Step = Literal["page_up", "page_down", "half_up", "half_down", "up", "down", "end", "home"]
+ScrollStep = Literal["page_up", "page_down", "half_up", "half_down", "up", "down", "end", "home"]
 """Distances to scroll the transcript."""
 
 
@@ -99,7 +99,7 @@ class Screen:
     """The id of the turn under the cursor, or of the last turn."""
     edit_turn: Callable[[str], None]
     """Put a turn's prompt into the composer; sending it creates a branch."""
-    scroll: Callable[[Step], None]
+    scroll: Callable[[ScrollStep], None]
     move_cursor: Callable[[int], None]
     """Move the cursor by blocks."""
     jump: Callable[[Jump], None]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
-from tui.context.thinking_back import Repair, SendRules, same_origin
+from tui.context.thinking_back import SelectionRepair, SendRules, same_origin
 from tui.context.wire_rules import takes_blank_thinking
 from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.lazy_regex import lazy_regex
@@ -367,7 +367,7 @@ def _with_required_ends(drafts: Sequence[SelectionDraft], send_rules: SendRules)
     _mark_running_loop(ended)
     if send_rules.quirks.merge_same_role:
         _join_neighbours(ended, send_rules)
-    if Repair.BLANK_THINKING in send_rules.repair and takes_blank_thinking(send_rules.wire, send_rules.quirks):
+    if SelectionRepair.BLANK_THINKING in send_rules.repair and takes_blank_thinking(send_rules.wire, send_rules.quirks):
         _blank_thinking(ended)
     return ended
 
@@ -430,7 +430,7 @@ def _never_thinks(callers: Sequence[SelectionDraft], send_rules: SendRules) -> b
     """Whether a compatible server called tools without thinking although it was enabled. It then requires none back."""
     return (
         send_rules.quirks.empty_signatures
-        and Repair.DROP_THINKING not in send_rules.repair
+        and SelectionRepair.DROP_THINKING not in send_rules.repair
         and all(
             draft.source is not None
             and same_origin(draft.origin, send_rules.target)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from tui.catalog.facts import ModelFacts, Quirks
 from tui.context.legality import make_legal
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
-from tui.context.thinking_back import Repair, SendRules, ThinkingJudge, TurnPosition, same_origin
+from tui.context.thinking_back import SelectionRepair, SendRules, ThinkingJudge, TurnPosition, same_origin
 from tui.context.thinking_language import language_note, prompt_language
 from tui.context.wire_rules import RULES
 from tui.domain.blocks import (
@@ -71,7 +71,7 @@ def select(  # noqa: PLR0913 - independent facts about the next request, keyword
     plan: ThinkingPlan,
     has_tools: bool,
     compression: CompressionView | None = None,
-    repair: frozenset[Repair] | None = None,
+    repair: frozenset[SelectionRepair] | None = None,
     nudge: str = "",
     language: str = "",
 ) -> Outgoing:
@@ -181,7 +181,8 @@ class _Selection:
         draft = SelectionDraft(message.role, [], source=message, in_open_loop=position is TurnPosition.OPEN_LOOP)
         judge = ThinkingJudge(self.send_rules, self.verdict_log)
         at_home = (
-            same_origin(message.origin, self.send_rules.target) and Repair.DROP_THINKING not in self.send_rules.repair
+            same_origin(message.origin, self.send_rules.target)
+            and SelectionRepair.DROP_THINKING not in self.send_rules.repair
         )
         for index, stored in enumerate(message.blocks):
             block: Block | None
@@ -232,7 +233,9 @@ class _Selection:
     def _takes(self, image: ImageBlock) -> bool:
         there = image.data or (image.url and self.send_rules.wire.image_urls)
         return (
-            bool(there) and "image" in self.send_rules.facts.inputs and Repair.DROP_IMAGES not in self.send_rules.repair
+            bool(there)
+            and "image" in self.send_rules.facts.inputs
+            and SelectionRepair.DROP_IMAGES not in self.send_rules.repair
         )
 
     def _image(self, image: ImageBlock, message: Message, *, at_home: bool) -> tuple[Block, Reason]:

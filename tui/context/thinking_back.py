@@ -38,7 +38,7 @@ _KEPT_WITH_TOOLS = "Thinking of turns that called tools is sent despite your set
 _ALL_OR_NONE = "This model's thinking is only valid with unchanged history: that of the last turn is not sent either."
 
 
-class Repair(StrEnum):
+class SelectionRepair(StrEnum):
     """What is omitted or added in a retry after a provider refused a request."""
 
     DROP_THINKING = "drop_thinking"
@@ -73,7 +73,7 @@ class SendRules:
     has_tools: bool
     changed_for: Callable[[str], bool] = _nothing_changed
     """Whether messages before the end of a turn changed after it: turns are compressed, or tool results shortened."""
-    repair: frozenset[Repair] = frozenset()
+    repair: frozenset[SelectionRepair] = frozenset()
     nudge: str = ""
     """A sentence to send after the history."""
 
@@ -115,7 +115,7 @@ class ThinkingJudge:
     def _never(self) -> Reason | None:
         """Return the reason not to send any thinking of the history, if there is one."""
         send_rules = self.send_rules
-        if Repair.DROP_THINKING in send_rules.repair:
+        if SelectionRepair.DROP_THINKING in send_rules.repair:
             return Reason.REPAIR
         if send_rules.plan.state is PlanState.OFF and send_rules.wire.off_drops_thinking:
             return Reason.THINKING_OFF

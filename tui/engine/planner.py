@@ -17,7 +17,7 @@ from tui.catalog.facts import Target
 from tui.catalog.plan import DynamicBudget, least_thinking, plan
 from tui.catalog.provider_rows import cache_ttl
 from tui.context.select import select
-from tui.context.thinking_back import Repair
+from tui.context.thinking_back import SelectionRepair
 from tui.context.thinking_language import system_language, with_language
 from tui.domain.blocks import Block
 from tui.domain.messages import Origin, Role, Turn
@@ -326,10 +326,10 @@ def _smaller(one: int | None, other: int | None) -> int | None:
     return min((number for number in (one, other) if number is not None), default=None)
 
 
-def _repairs(repairs: Repairs) -> frozenset[Repair]:
+def _repairs(repairs: Repairs) -> frozenset[SelectionRepair]:
     chosen = (
-        (Repair.DROP_THINKING, repairs.without_thinking),
-        (Repair.BLANK_THINKING, repairs.blank_thinking),
+        (SelectionRepair.DROP_THINKING, repairs.without_thinking),
+        (SelectionRepair.BLANK_THINKING, repairs.blank_thinking),
     )
     return frozenset(repair for repair, wanted in chosen if wanted)
 

@@ -281,7 +281,7 @@ class ProviderBackend:
             self._keys.redactor.remember(Secret(value))
         if provider.auth is AuthStyle.NONE:
             return ask(provider)  # no key source is read, so nothing blocks
-        from tui.providers.waiting import in_thread  # the demo has no key
+        from tui.providers.key_wait import in_thread  # the demo has no key
 
         try:
             return await in_thread(ask, provider)

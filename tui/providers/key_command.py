@@ -9,8 +9,8 @@ from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.configured_secrets import learn_variables
 from tui.providers.key_programs import MOST_BYTES, Programs
+from tui.providers.key_wait import KeyWait
 from tui.providers.redaction import Redactor
-from tui.providers.waiting import Waiting
 
 LIMIT_S = 30.0
 """A password manager may wait for a fingerprint."""
@@ -23,13 +23,13 @@ class KeyCommands:
     def __init__(self) -> None:
         self._programs = Programs()
 
-    def output(self, provider: ProviderFacts, waiting: Waiting | None = None) -> str:
+    def output(self, provider: ProviderFacts, waiting: KeyWait | None = None) -> str:
         """Return the first line that the command prints; raises ProviderError(NO_KEY). Blocking.
 
         Giving up the waiting ends the command: commands run one after the other, and each for one request.
         """
         try:
-            waiting = waiting or Waiting()
+            waiting = waiting or KeyWait()
             with waiting.ended_by(self._programs.end):
                 printed = self._programs.run(provider.key_command, LIMIT_S, lambda: waiting.given_up)
         except TimeoutError:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tui.providers.clouds.logins import CloudLogins
     from tui.providers.clouds.sigv4 import AwsSigner
     from tui.providers.key_command import KeyCommands
-    from tui.providers.waiting import Waiting
+    from tui.providers.key_wait import KeyWait
 
 KEYRING_SERVICE = "ponder"
 KEYRING_LIMIT_S = 2.0
@@ -354,7 +354,7 @@ class Keys:
             return ""
         return sha256(b"ponder account " + told.encode()).hex()[:8]
 
-    def reread(self, provider: ProviderFacts, waiting: Waiting | None = None) -> FoundKey | None:
+    def reread(self, provider: ProviderFacts, waiting: KeyWait | None = None) -> FoundKey | None:
         """Read the key again, because it may have been replaced since the last lookup."""
         self._found.pop(_place(provider), None)
         found = self.find(provider) or self._from_command(provider, waiting)
@@ -380,7 +380,7 @@ class Keys:
             provider, headers={name: _VARIABLE.sub(substitute, text) for name, text in provider.headers.items()}
         )
 
-    def require(self, provider: ProviderFacts, waiting: Waiting | None = None) -> FoundKey | None:
+    def require(self, provider: ProviderFacts, waiting: KeyWait | None = None) -> FoundKey | None:
         """Return the key like ``find``; raises ProviderError(NO_KEY) if a required key is missing."""
         found = self.find(provider) or self._from_command(provider, waiting) or self._from_cloud(provider, waiting)
         if found is None and provider.auth is not AuthStyle.NONE and not provider.key_optional:
@@ -396,7 +396,7 @@ class Keys:
                 return FoundKey(secret=secret, location=KeyLocation.ENVIRONMENT, source=f"environment {name}")
         return None
 
-    def _from_command(self, provider: ProviderFacts, waiting: Waiting | None) -> FoundKey | None:
+    def _from_command(self, provider: ProviderFacts, waiting: KeyWait | None) -> FoundKey | None:
         """Run the provider's command, if it has one; raises ProviderError(NO_KEY) if that gives no key."""
         place = _place(provider)
         if place not in self._commands:
@@ -410,7 +410,7 @@ class Keys:
                 self._found[place] = FoundKey(secret=secret, location=where, source=where.value)
             return self._found[place]
 
-    def _from_cloud(self, provider: ProviderFacts, waits: Waiting | None, *, renewed: bool = False) -> FoundKey | None:
+    def _from_cloud(self, provider: ProviderFacts, waits: KeyWait | None, *, renewed: bool = False) -> FoundKey | None:
         """Log in at the provider's cloud, if it has one, or use the login there is. Raises ProviderError."""
         if provider.cloud is None:
             return None

@@ -15,10 +15,10 @@ from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError
 from tui.providers.http.address import checked_url
 from tui.providers.http.deadlines import RequestLimits
 from tui.providers.http.request import HttpRequest, http_request, other_header, with_version
+from tui.providers.key_wait import in_thread
 from tui.providers.keys import FoundKey, Keys
 from tui.providers.model_lists import MODELS_DEV, ListCache, ModelList, Rows, models_dev_rows, rows_from
 from tui.providers.server_details import with_details
-from tui.providers.waiting import in_thread
 from tui.wires.errors.classify import refusal_of
 from tui.wires.json_text import loads, text
 from tui.wires.wire import EncodedRequest, ErrorResponse

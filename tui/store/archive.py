@@ -33,7 +33,7 @@ from tui.store.codec import (
 )
 from tui.store.export import ExportParts
 from tui.store.sessions import LAST_DATE
-from tui.store.turns import TurnPosition, close_turn, head_of, names_of, path_to, set_path, write_objects
+from tui.store.turns import WritePosition, close_turn, head_of, names_of, path_to, set_path, write_objects
 
 FORMAT = "ponder-session"
 VERSION = 1
@@ -282,7 +282,7 @@ def store(connection: sqlite3.Connection, archived: ArchivedSession, identity: s
         numbers[turn.id] = number = _add_turn(connection, session, turn, numbers, created)
         for message in turn.messages:
             head = (message.id, message.role, message.meta)
-            write_objects(connection, TurnPosition(session, number, message.created or created), head, message.blocks)
+            write_objects(connection, WritePosition(session, number, message.created or created), head, message.blocks)
         close_turn(connection, session, number)
     path = path_to(connection, numbers.get(archived.head or ""))
     set_path(connection, session, path)

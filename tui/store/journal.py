@@ -13,7 +13,7 @@ from tui.store.database import Database
 from tui.store.leases import LeaseHolder, OtherProcess, acquire
 from tui.store.sessions import NewSession, ensure, find, name_untitled, restore, title_from, touch
 from tui.store.turns import (
-    TurnPosition,
+    WritePosition,
     add_turn,
     close_turn,
     find_turn,
@@ -198,7 +198,7 @@ class StoredJournal:
         """The row number of the session, which is created if necessary."""
         return ensure(connection, self.beginnings.get(session) or NewSession(id=session), now)
 
-    def _position(self, connection: sqlite3.Connection, session: str, turn_id: str) -> TurnPosition:
+    def _position(self, connection: sqlite3.Connection, session: str, turn_id: str) -> WritePosition:
         """The position of a message. If storing the start of the turn failed, it is stored now."""
         now = self._now()
         number = self._ensured(connection, session, now)
@@ -207,4 +207,4 @@ class StoredJournal:
             head = head_of(connection, number)
             turn = add_turn(connection, number, head, Turn(id=turn_id, messages=(), open=True), now)
             set_head(connection, number, turn, len(path_to(connection, turn)))
-        return TurnPosition(number, turn, now)
+        return WritePosition(number, turn, now)

@@ -41,7 +41,7 @@ MOST_COST = 1e12
 
 
 @dataclass(frozen=True, slots=True)
-class TurnPosition:
+class WritePosition:
     """The position and time of a message to be written."""
 
     session: int
@@ -59,7 +59,7 @@ class _Stored:
 
 
 def write_message(
-    connection: sqlite3.Connection, position: TurnPosition, message: Message, *, open_: bool = False
+    connection: sqlite3.Connection, position: WritePosition, message: Message, *, open_: bool = False
 ) -> int:
     """Insert or replace by id; repeating it changes nothing. A late checkpoint never replaces a complete message."""
     objects = [block_object(block) for block in message.blocks]
@@ -70,7 +70,7 @@ def write_message(
 
 def grow_message(
     connection: sqlite3.Connection,
-    position: TurnPosition,
+    position: WritePosition,
     message: Message,
     grown: Sequence[BlockGrowth],
     *,
@@ -105,7 +105,7 @@ def grow_message(
 
 def write_objects(
     connection: sqlite3.Connection,
-    position: TurnPosition,
+    position: WritePosition,
     head: tuple[str, str, Mapping[str, object]],
     blocks: Sequence[Mapping[str, object]],
     *,
@@ -143,7 +143,7 @@ def _find(connection: sqlite3.Connection, turn: int, identity: str) -> _Stored |
 
 def _insert(
     connection: sqlite3.Connection,
-    position: TurnPosition,
+    position: WritePosition,
     head: tuple[str, str, str, str | None],
     *,
     cost: float | None,
@@ -191,7 +191,7 @@ def _valid_cost(cost: object) -> float | None:
     return float(cost) if isinstance(cost, int | float) and 0 <= cost < MOST_COST else None
 
 
-def settle_turn(connection: sqlite3.Connection, position: TurnPosition, turn: Turn) -> None:
+def settle_turn(connection: sqlite3.Connection, position: WritePosition, turn: Turn) -> None:
     """Make the stored turn equal to this one: write missing messages, drop checkpoints that were abandoned."""
     known: dict[int, Sequence[Json]] = {}
     for message in turn.messages:
@@ -208,7 +208,7 @@ def settle_turn(connection: sqlite3.Connection, position: TurnPosition, turn: Tu
 
 def _reorder(
     connection: sqlite3.Connection,
-    position: TurnPosition,
+    position: WritePosition,
     stored: Sequence[tuple[int, str, int]],
     wanted: Sequence[str],
 ) -> None:
@@ -355,7 +355,7 @@ def add_turn(connection: sqlite3.Connection, session: int, parent: int | None, t
     number = cursor.lastrowid
     assert number is not None
     for message in turn.messages:
-        write_message(connection, TurnPosition(session, number, now), message)
+        write_message(connection, WritePosition(session, number, now), message)
     return number
 
 

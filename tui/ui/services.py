@@ -14,7 +14,7 @@ from tui.commands.builtin.chat import CLIPBOARD
 from tui.commands.builtin.mcp_prompts import MCP_PROMPT, mcp_prompt_commands
 from tui.commands.builtin.project import PROMPT, template_commands
 from tui.commands.keymap import key_words
-from tui.commands.registry import CommandContext, Registry, Screen, Step, View
+from tui.commands.registry import CommandContext, Registry, Screen, ScrollStep, View
 from tui.domain.blocks import Block
 from tui.domain.errors import NO_LOGIN, ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import (
@@ -397,7 +397,7 @@ class ScreenParts:
             raise UsageError("That turn no longer exists.")
         self._app.editing.begin(turn_id, turn.user_blocks)
 
-    def scroll(self, step: Step) -> None:
+    def scroll(self, step: ScrollStep) -> None:
         transcript = self._app.chat.transcript
         half = max(1, transcript.size.height // 2)
         moves: dict[str, Callable[[], None]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.commands.registry import Command, CommandContext, CommandScope, Group, Jump, Run, Step, View
+from tui.commands.registry import Command, CommandContext, CommandScope, Group, Jump, Run, ScrollStep, View
 
 
 async def _palette(context: CommandContext, _: str) -> None:
@@ -47,7 +47,7 @@ async def _nothing(context: CommandContext, _: str) -> None:
     """Has no effect: the focused widget handles the key."""
 
 
-def _scroll(step: Step) -> Run:
+def _scroll(step: ScrollStep) -> Run:
     async def run(context: CommandContext, _: str) -> None:
         context.screen.scroll(step)
 

@@ -16,9 +16,9 @@ from tui.providers.clouds.failures import failed, too_slow
 from tui.providers.clouds.sigv4 import Clock
 from tui.providers.configured_secrets import learn_variables
 from tui.providers.key_programs import Programs
+from tui.providers.key_wait import KeyWait
 from tui.providers.keys import FoundKey
 from tui.providers.redaction import Redactor
-from tui.providers.waiting import Waiting
 
 LIMIT_S = 30.0
 
@@ -42,18 +42,18 @@ class CloudLogins:
         self._running: dict[Account, Future[FoundKey]] = {}
         self._programs: dict[Account, Programs] = {}
         """What the logins started."""
-        self._waiting: dict[Future[FoundKey], set[Waiting]] = {}
+        self._waiting: dict[Future[FoundKey], set[KeyWait]] = {}
         """Who waits for each login."""
         self._clock = Clock()
         """The time at AWS outlives a login."""
         self._stopped = False
 
-    def key(self, provider: ProviderFacts, waiting: Waiting | None = None, *, renewed: bool = False) -> FoundKey:
+    def key(self, provider: ProviderFacts, waiting: KeyWait | None = None, *, renewed: bool = False) -> FoundKey:
         """Return the provider's credentials; ``renewed`` logs in again. Raises ProviderError.
 
         If the only one that waits gives up, the program that gives the login is ended.
         """
-        waiting = waiting or Waiting()
+        waiting = waiting or KeyWait()
         place = (provider.id, tuple(sorted(provider.account.items())))
         with self._lock:
             if self._stopped:
@@ -96,14 +96,14 @@ class CloudLogins:
         for programs in started:
             programs.stop()
 
-    def _leave(self, running: Future[FoundKey], waiting: Waiting) -> bool:
+    def _leave(self, running: Future[FoundKey], waiting: KeyWait) -> bool:
         """Wait no longer; returns whether somebody else does."""
         others = self._waiting.pop(running, set()) - {waiting}
         if others:
             self._waiting[running] = others
         return bool(others)
 
-    def _give_up(self, place: Account, running: Future[FoundKey], waiting: Waiting) -> None:
+    def _give_up(self, place: Account, running: Future[FoundKey], waiting: KeyWait) -> None:
         """Leave a login that nobody else waits for: the next request begins another one."""
         with self._lock:
             if self._leave(running, waiting) or running.done():

@@ -62,7 +62,7 @@ class LocalOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFile:
+class ModelFiles:
     """The files of a model, and how large it is."""
 
     path: Path
@@ -78,7 +78,7 @@ class LocalServers:
         folder: Path,
         environment: Mapping[str, str],
         options: Callable[[], LocalOptions],
-        find: Callable[[str], ModelFile],
+        find: Callable[[str], ModelFiles],
         learned: Callable[[str, Mapping[str, object]], None],
     ) -> None:
         """``find`` returns the files of a model by its name; it may read files and raise PonderError.
@@ -249,7 +249,7 @@ class LocalServers:
         return None
 
 
-def server_folder(folder: Path, files: ModelFile, options: LocalOptions, program: str) -> ServerFolder:
+def server_folder(folder: Path, files: ModelFiles, options: LocalOptions, program: str) -> ServerFolder:
     """Return the folder of a model's server. Windows share a server if they would start the same one."""
     name = json.dumps([FORMAT, str(files.path), str(files.mmproj), program, options.context])
     return ServerFolder(folder / sha256(name.encode()).hex()[:16])

@@ -35,7 +35,7 @@ from tui.ui.transcript.plain_fallback import PlainText
 from tui.ui.transcript.section import Section, SectionVisibility, Speaker
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall, ToolState
-from tui.ui.transcript.turn_steps import Step, is_discarded, steps_of
+from tui.ui.transcript.turn_steps import AnswerStep, is_discarded, steps_of
 from tui.ui.transcript.usage_line import usage_line
 from tui.ui.transcript.web_search import Sources, fill_search, search_call
 
@@ -257,7 +257,7 @@ def _missing_results(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
     }
 
 
-def section_of(message: Message, results: Results, options: DisplayOptions, step: Step) -> Section | None:
+def section_of(message: Message, results: Results, options: DisplayOptions, step: AnswerStep) -> Section | None:
     """The section of a message; tool results are shown with their calls and have no section."""
     if message.role is Role.TOOL:
         return None
@@ -308,7 +308,7 @@ def _text_of(block: Block) -> str:
 ENDED_WORD = "ended early, not sent"
 
 
-def ended_blocks(message: Message, options: DisplayOptions, step: Step) -> list[Renderable]:
+def ended_blocks(message: Message, options: DisplayOptions, step: AnswerStep) -> list[Renderable]:
     """Thinking that the user ended to get the answer."""
     renderables: list[Renderable] = []
     for block in message.blocks:
@@ -322,7 +322,7 @@ def ended_blocks(message: Message, options: DisplayOptions, step: Step) -> list[
     return step.blocks(renderables)
 
 
-def superseded_blocks(message: Message, step: Step) -> list[Renderable]:
+def superseded_blocks(message: Message, step: AnswerStep) -> list[Renderable]:
     """A failed attempt that was repeated: one line that unfolds to its text."""
     why = one_line(message.interrupted or "repeated", 80)
     folded = FoldedText(f"Discarded attempt: {why}", message_text(message))
@@ -349,7 +349,7 @@ def document(block: DocumentBlock) -> Caption:
     return Caption(Run(f"  ▤ {one_line(block.name, 60)}{pages} · {file_size(length)}", "muted"))
 
 
-def answer_blocks(message: Message, results: Results, options: DisplayOptions, step: Step) -> list[Renderable]:
+def answer_blocks(message: Message, results: Results, options: DisplayOptions, step: AnswerStep) -> list[Renderable]:
     """The blocks of the model's message, with the head of its turn if it is the first, and the bill if the last."""
     renderables: list[Renderable] = []
     numbers = SourceNumbers()

@@ -38,7 +38,7 @@ from tui.ui.transcript.build_sections import (
 from tui.ui.transcript.section import Section
 from tui.ui.transcript.thinking import Thinking
 from tui.ui.transcript.tool_call import ToolCall, ToolState
-from tui.ui.transcript.turn_steps import Step, put_on_rail
+from tui.ui.transcript.turn_steps import AnswerStep, put_on_rail
 from tui.ui.transcript.usage_line import usage_line
 from tui.ui.transcript.web_search import Sources, fill_search, search_call
 
@@ -63,7 +63,7 @@ class LiveAnswer:
     """One attempt at an answer."""
 
     def __init__(
-        self, section: Section, now: Clock, options: DisplayOptions, step: Step, thinking_rows: Callable[[], int]
+        self, section: Section, now: Clock, options: DisplayOptions, step: AnswerStep, thinking_rows: Callable[[], int]
     ) -> None:
         """``thinking_rows`` says how many rows live thinking takes at most."""
         self.section = section
@@ -135,7 +135,7 @@ class LiveAnswer:
         count_tokens(running, None)
         return True
 
-    def finish(self, message: Message, step: Step) -> None:
+    def finish(self, message: Message, step: AnswerStep) -> None:
         """Replace running numbers by those of the complete message, in its place in the turn."""
         if message.interrupted == CANCELLED and self._running is not None:
             self._running.shown_after = Fold.FULL  # it was being read

@@ -52,7 +52,7 @@ from tui.ui.transcript.section import Section, Speaker, block_text
 from tui.ui.transcript.thinking import live_rows
 from tui.ui.transcript.tool_call import MOST_NOTE, ToolCall, ToolState
 from tui.ui.transcript.transcript import Transcript
-from tui.ui.transcript.turn_steps import Step, TurnSoFar, head_line, steps_of
+from tui.ui.transcript.turn_steps import AnswerStep, TurnSoFar, head_line, steps_of
 from tui.ui.transcript.usage_line import usage_line
 from tui.ui.transcript.waiting_lines import WaitingLines, remove_section, sentences_of
 
@@ -376,13 +376,13 @@ class TranscriptView:
         self._so_far = TurnSoFar(messages, bare=self._display_options.bare)
         self._of_turn = [section for section in self._transcript.column.sections if section.key in keys]
 
-    def _append(self, section: Section, step: Step) -> None:
+    def _append(self, section: Section, step: AnswerStep) -> None:
         """Append a message of the turn."""
         self._transcript.column.append(section)
         self._of_turn.append(section)
         self._continue_above(section, step)
 
-    def _continue_above(self, section: Section, step: Step) -> None:
+    def _continue_above(self, section: Section, step: AnswerStep) -> None:
         """Join an answer without a head to the one above it in the turn."""
         index = self._of_turn.index(section)
         above = self._of_turn[index - 1] if index else None
@@ -415,7 +415,7 @@ class TranscriptView:
                 section = Section(message.id, Speaker.USER)
                 for block in prompt_blocks(message, self._display_options):
                     section.add(block)
-                self._append(section, Step())
+                self._append(section, AnswerStep())
         self._transcript.follow()
 
     def _turn_ended(self, turn: Turn, error: PonderError | None) -> None:

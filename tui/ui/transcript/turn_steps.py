@@ -36,7 +36,7 @@ def head_of(message: Message) -> Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class AnswerStep:
     """What the look of an answer takes from the other messages of its turn."""
 
     head: tuple[Run, ...] = ()
@@ -65,13 +65,13 @@ class TurnSoFar:
         for message in messages:
             self.add(message)
 
-    def next(self, head: Line) -> Step:
+    def next(self, head: Line) -> AnswerStep:
         """The step of an answer with this head."""
         if self._bare and not self._head:
             self._head = head
-        return Step(head=() if head == self._head else tuple(head), after_calls=self._called)
+        return AnswerStep(head=() if head == self._head else tuple(head), after_calls=self._called)
 
-    def next_of(self, message: Message) -> Step:
+    def next_of(self, message: Message) -> AnswerStep:
         """The step of a complete answer. A discarded attempt is one line without a head."""
         step = self.next(head_of(message))
         return replace(step, head=()) if is_discarded(message) else step
@@ -88,12 +88,12 @@ def is_discarded(message: Message) -> bool:
     return message.superseded and message.interrupted != ENDED_EARLY
 
 
-def steps_of(turn: Turn, *, bare: bool = False) -> Iterator[tuple[Message, Step]]:
+def steps_of(turn: Turn, *, bare: bool = False) -> Iterator[tuple[Message, AnswerStep]]:
     """The messages of a turn, each with its place among the others. ``bare``: without its first head and its bill."""
     so_far = TurnSoFar(bare=bare)
-    steps: list[Step] = []
+    steps: list[AnswerStep] = []
     for message in turn.messages:
-        steps.append(so_far.next_of(message) if message.role is Role.ASSISTANT else Step())
+        steps.append(so_far.next_of(message) if message.role is Role.ASSISTANT else AnswerStep())
         so_far.add(message)
     shown = [number for number, message in enumerate(turn.messages) if message.role is not Role.TOOL]
     for number, after in pairwise(shown):

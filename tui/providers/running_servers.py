@@ -24,7 +24,7 @@ LARGEST = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalServer:
+class RunningServer:
     """A running model server and its models."""
 
     provider: str
@@ -33,7 +33,7 @@ class LocalServer:
     """Catalogue rows of its models: context window, thinking, tools, images."""
 
 
-async def local_servers(providers: Iterable[ProviderFacts], *, limit_s: float = LIMIT_S) -> tuple[LocalServer, ...]:
+async def running_servers(providers: Iterable[ProviderFacts], *, limit_s: float = LIMIT_S) -> tuple[RunningServer, ...]:
     """Return the local servers among these providers that answer."""
     asked = [provider for provider in providers if provider.local or _is_own_server(provider)]
     answers = await asyncio.gather(*(_ask(provider, limit_s) for provider in asked))
@@ -53,7 +53,7 @@ def _is_own_server(provider: ProviderFacts) -> bool:
     return address.loopback and not address.secure
 
 
-async def _ask(provider: ProviderFacts, limit_s: float) -> LocalServer | None:
+async def _ask(provider: ProviderFacts, limit_s: float) -> RunningServer | None:
     kind = "ollama" if provider.discovery == "ollama" else "openai"
     url = urlsplit(join_url(provider.base_url, "/api/tags" if kind == "ollama" else "/v1/models"))
     try:
@@ -68,7 +68,7 @@ async def _ask(provider: ProviderFacts, limit_s: float) -> LocalServer | None:
     with suppress(OSError, TimeoutError, ValueError, ProviderError):
         async with asyncio.timeout(DETAILS_S):
             rows = await with_details(kind, rows, _getter(url), sends_window=provider.quirks.send_num_ctx)
-    return LocalServer(provider=provider.id, models=tuple(rows), rows=rows)
+    return RunningServer(provider=provider.id, models=tuple(rows), rows=rows)
 
 
 def _getter(url: SplitResult) -> Get:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tui.providers.keys import FoundKey
 
 
-class Waiting:
+class KeyWait:
     """A request that waits in a thread for its key. Giving up ends what it waits for, if nobody else does."""
 
     def __init__(self) -> None:
@@ -44,10 +44,10 @@ class Waiting:
 
 
 async def in_thread(
-    ask: Callable[[ProviderFacts, Waiting], FoundKey | None], provider: ProviderFacts
+    ask: Callable[[ProviderFacts, KeyWait], FoundKey | None], provider: ProviderFacts
 ) -> FoundKey | None:
     """Ask for a key in a thread; cancelling ends the program that gives it."""
-    waiting = Waiting()
+    waiting = KeyWait()
     try:
         return await asyncio.to_thread(ask, provider, waiting)
     except asyncio.CancelledError:
