@@ -320,7 +320,7 @@ async def test_a_run_without_a_known_price_and_with_a_limit_is_4(tmp_path: Path)
     async with FaultServer([ANSWER], wire="openai-chat", bill=USED, honest=True) as server:
         config(tmp_path, f'[providers.mine]\nwire = "openai-chat"\nauth = "none"\nbase_url = "{server.url}"\n')
         code, out, err = await run(tmp_path, "-p", "Why?", "-m", "mine/model", "--max-cost", "1")
-        assert (code, out, [seen.path for seen in server.seen]) == (4, "", ["/v1/models"])
+        assert (code, out, server.seen) == (4, "", [])
         assert "The price of mine/model is unknown" in err
 
 

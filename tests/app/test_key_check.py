@@ -35,7 +35,7 @@ def aim(h, server: FaultServer) -> None:
 async def test_what_has_not_the_shape_of_a_key_is_in_doubt_and_sent_nowhere(
     tmp_path: Path, key: str, said: str
 ) -> None:
-    async with FaultServer([[MODELS]]) as server, house(tmp_path) as h:
+    async with FaultServer([[MODELS]], answers_get=True) as server, house(tmp_path) as h:
         aim(h, server)
         checked = await h.services.keys.check_key("anthropic", key)
     assert not checked.works
@@ -61,7 +61,7 @@ async def test_what_no_request_can_carry_is_refused(tmp_path: Path, key: str) ->
     ids=["works", "a list for everybody", "refused", "down"],
 )
 async def test_the_provider_is_asked_with_the_key(tmp_path: Path, answers: list[Any], works: bool, said: str) -> None:
-    async with FaultServer([[answer] for answer in answers]) as server, house(tmp_path) as h:
+    async with FaultServer([[answer] for answer in answers], answers_get=True) as server, house(tmp_path) as h:
         aim(h, server)
         checked = await h.services.keys.check_key("anthropic", KEY)
         assert h.program.keys.find(h.program.catalog.provider("anthropic")) is None
@@ -78,7 +78,7 @@ async def enter_key(s: Screen, key: str) -> None:
 
 
 async def test_the_dialog_says_that_a_key_works_before_it_is_saved(tmp_path: Path) -> None:
-    async with FaultServer([[MODELS], [REFUSED]]) as server, screen(tmp_path) as s:
+    async with FaultServer([[MODELS], [REFUSED]], answers_get=True) as server, screen(tmp_path) as s:
         aim(s.house, server)
         await enter_key(s, KEY)
         await s.until_it_says("Works: 14 models.")
@@ -88,7 +88,7 @@ async def test_the_dialog_says_that_a_key_works_before_it_is_saved(tmp_path: Pat
 
 async def test_a_refused_key_is_saved_only_when_it_is_entered_again(tmp_path: Path) -> None:
     file = tmp_path / "config" / "credentials.toml"
-    async with FaultServer([[REFUSED]]) as server, screen(tmp_path) as s:
+    async with FaultServer([[REFUSED]], answers_get=True) as server, screen(tmp_path) as s:
         aim(s.house, server)
         await enter_key(s, KEY)
         await s.until_it_says("Anthropic refuses this key")

@@ -61,7 +61,7 @@ async def test_the_model_used_last_comes_back_where_its_provider_still_has_a_key
 
 async def test_a_server_on_this_machine_takes_the_demos_place_until_it_was_used(tmp_path: Path) -> None:
     tags = {"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}]}
-    async with FaultServer([[{"status": 200, "json": tags}]], wire="ollama") as server:
+    async with FaultServer([[{"status": 200, "json": tags}]], wire="ollama", answers_get=True) as server:
         here = {"OLLAMA_HOST": server.url}
         async with house(tmp_path, model=None, environment=here) as h:
             assert h.current.spec.provider == "demo"

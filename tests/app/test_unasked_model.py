@@ -29,7 +29,7 @@ async def test_a_server_on_this_machine_answers_where_nobody_names_a_model(ponde
     said = {"model": "qwen3:8b", "message": {"role": "assistant", "content": "From here."}, "done": True}
     shown = {"capabilities": ["completion"], "model_info": {"qwen3.context_length": 40_960}}
     replies = [[{"status": 200, "json": reply}] for reply in (tags, shown, said)]
-    async with FaultServer(replies, wire="ollama") as server:
+    async with FaultServer(replies, wire="ollama", answers_get=True) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         code, out, err = await asyncio.to_thread(ponder, "-p", "Hello")
     assert [seen.path for seen in server.seen] == ["/api/tags", "/api/show", "/api/chat"]

@@ -31,8 +31,8 @@ class FaultServer(Listener):
     """The usage that every answer reports."""
     honest: bool = False
     """The model that was asked for answers."""
-    probes: frozenset[str] = frozenset()
-    """Paths that the program asks on its own, at any moment: refused, and neither counted nor scripted."""
+    answers_get: bool = False
+    """Without, GET is refused and neither counted nor scripted: the program asks for lists of models at any moment."""
     seen: list[Seen] = field(default_factory=list)
     connections: int = 0
 
@@ -41,7 +41,7 @@ class FaultServer(Listener):
         with contextlib.suppress(Stop, OSError, asyncio.IncompleteReadError):
             while True:
                 seen = await self._request(reader)
-                if seen.path in self.probes:
+                if seen.method == "GET" and not self.answers_get:
                     self.seen.remove(seen)
                     await self._play(reader, writer, seen, [{"status": 404, "json": {"error": "not found"}}])
                     continue

@@ -415,7 +415,7 @@ async def test_T19_the_limit_for_writing_is_one_of_standstill(client: Client) ->
 
 
 async def test_T19_a_server_that_takes_nothing_in_ends_at_the_write_limit(client: Client) -> None:
-    async with FaultServer([[{"sleep": 5}]], read_body=False) as server:
+    async with FaultServer([[{"wait": asyncio.Event()}]], read_body=False) as server:
         limits = replace(PATIENT, write_s=BRISK.write_s)
         outcome = await client.ask(server, asked=request("x" * 60_000_000), limits=limits)
     assert outcome.error is not None
@@ -458,7 +458,7 @@ async def test_a_good_answer_goes_through_on_every_wire_with_the_key_in_its_head
 
 
 async def test_a_response_that_ends_after_everything_was_closed_leaves_no_connection_open() -> None:
-    async with FaultServer([[{"status": 200, "json": {}}]]) as server:
+    async with FaultServer([[{"status": 200, "json": {}}]], answers_get=True) as server:
         transport = Transport(environ={})
         request = HttpRequest(url=f"{server.url}/v1/models", method="GET")
         async with transport.open(request) as response:

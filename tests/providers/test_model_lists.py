@@ -107,7 +107,9 @@ def _discovery(client: Client, folder: Path) -> Discovery:
 
 
 async def test_a_list_is_fetched_kept_and_laid_over_the_catalogue(client: Client, tmp_path: Path) -> None:
-    async with FaultServer([[{"status": 200, "json": {"data": [CLAUDE], "has_more": False}}]]) as server:
+    async with FaultServer(
+        [[{"status": 200, "json": {"data": [CLAUDE], "has_more": False}}]], answers_get=True
+    ) as server:
         place = replace(CATALOG.provider("anthropic"), base_url=server.url, key_env=("TESTED_API_KEY",))
         fetched = await _discovery(client, tmp_path).ask(place)
         (seen,) = server.seen
@@ -120,7 +122,7 @@ async def test_a_list_is_fetched_kept_and_laid_over_the_catalogue(client: Client
 async def test_ollama_is_asked_about_each_model(client: Client, tmp_path: Path) -> None:
     shown = {"capabilities": ["completion", "thinking", "vision"], "model_info": {"qwen3.context_length": 40960}}
     scripts = [[{"status": 200, "json": body}] for body in ({"models": [{"name": "qwen3:8b"}]}, shown)]
-    async with FaultServer(scripts, "ollama") as server:
+    async with FaultServer(scripts, "ollama", answers_get=True) as server:
         place = replace(CATALOG.provider("ollama"), base_url=server.url)
         fetched = await _discovery(client, tmp_path).ask(place)
         assert [(seen.method, seen.path) for seen in server.seen] == [("GET", "/api/tags"), ("POST", "/api/show")]
@@ -130,7 +132,7 @@ async def test_ollama_is_asked_about_each_model(client: Client, tmp_path: Path) 
 
 async def test_what_fails_is_told_beside_what_works(client: Client, tmp_path: Path) -> None:
     recorded = {"error": {"code": "invalid_api_key", "message": "Invalid API Key", "type": "invalid_request_error"}}
-    async with FaultServer([[{"status": 401, "json": recorded}]]) as server:
+    async with FaultServer([[{"status": 401, "json": recorded}]], answers_get=True) as server:
         groq = replace(CATALOG.provider("groq"), base_url=server.url, key_env=("TESTED_API_KEY",))
         answers = await _discovery(client, tmp_path).ask_all([groq, CATALOG.provider("demo")])
     assert list(answers) == ["groq"]
@@ -182,7 +184,9 @@ async def test_the_refresh_reads_known_providers_only_and_keeps_the_old_on_nonse
     rows = {"kimi": {"context_window": 9, "max_output": 3, "inputs": ["text"], "tools": True, "price": [1.0, 2.0]}}
     known, cache = frozenset({"moonshot"}), ListCache(tmp_path)
     assert models_dev_rows(DEV, known) == {"moonshot": rows}
-    async with FaultServer([[{"status": 200, "json": DEV}], [{"status": 200, "json": {"a": 1}}]]) as server:
+    async with FaultServer(
+        [[{"status": 200, "json": DEV}], [{"status": 200, "json": {"a": 1}}]], answers_get=True
+    ) as server:
         transport = Transport(environ={})
         fetched = await refresh_models_dev(transport, cache, known, lambda: 7.0, url=f"{server.url}/api.json")
         with pytest.raises(ProviderError, match="no catalogue"):
@@ -194,7 +198,11 @@ async def test_the_refresh_reads_known_providers_only_and_keeps_the_old_on_nonse
 async def test_local_servers_are_found_at_once_and_others_not_waited_for() -> None:
     listed = [{"status": 200, "json": {"object": "list", "data": [{"id": "served"}]}}]
     html = [{"status": 200, "ct": "text/html", "body": b"<html>"}]
-    async with FaultServer([listed]) as here, FaultServer([[{"hold": 1}]]) as mute, FaultServer([html]) as page:
+    async with (
+        FaultServer([listed], answers_get=True) as here,
+        FaultServer([[{"hold": 1}]], answers_get=True) as mute,
+        FaultServer([html], answers_get=True) as page,
+    ):
         urls = {"here": here.url, "mute": mute.url, "page": page.url, "dead": "http://127.0.0.1:9"}
         asked = [replace(CATALOG.provider("vllm"), id=name, base_url=f"{url}/v1") for name, url in urls.items()]
         found = await running_servers([*asked, CATALOG.provider("openai")], limit_s=3.0)
