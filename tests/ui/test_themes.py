@@ -20,7 +20,7 @@ from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
 from tui.ui.dialogs.theme_picker import contrast
 from tui.ui.input.field import Field
-from tui.ui.markdown.runs import CODE_EDGE, Run
+from tui.ui.markdown.runs import CODE_EDGE, Look, Run
 from tui.ui.panels.meter_bar import GROUPS, mark_of
 from tui.ui.panels.row_list import RowList
 from tui.ui.theme.current_theme import CurrentTheme, has_light_background
@@ -105,6 +105,20 @@ def test_parts_of_one_colour_have_other_marks() -> None:
     assert len(set(looks)) == len(looks)
     ansi = theme_variables(THEMES["ansi"].theme)
     assert len({(ansi[colour], mark) for colour, mark in looks}) == len(looks)
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_difference_is_seen_by_its_ground_and_all_code_can_be_read_on_it(name: str) -> None:
+    colours = theme_variables(THEMES[name].theme)
+    styles = ThemeStyles(colours)
+    code = [text for text, ground in PAIRS if ground == "code-tint"]
+    for look in (Look.ADDED, Look.REMOVED):
+        ground = styles.style("code", look, "code").bgcolor
+        assert ground is not None
+        drawn = Color.from_rich_color(ground)
+        assert distance(rgb_to_lab(drawn), rgb_to_lab(Color.parse(colours["code-tint"]))) > 3
+        readable = {text: contrast(colours[text], drawn.hex6) or 0 for text in code if not text.startswith("diff-")}
+        assert min(readable.values()) >= 4.5, readable
 
 
 def distance(first: Lab, second: Lab) -> float:

@@ -76,16 +76,38 @@ def link_to(href: str) -> str | None:
 def _as_bright(colour: Color, ground: Color) -> Color:
     """A colour, darkened or lightened to the luminance of a background: text is as readable on it."""
     wanted = _luminance(ground.get_truecolor())
-    end = ColorTriplet(0, 0, 0) if wanted < MIDDLE else ColorTriplet(255, 255, 255)
+    if wanted >= MIDDLE:
+        return _bright_hue(colour, wanted * ON_LIGHT)
     most, least = 1.0, 0.0
     for _ in range(8):
         amount = (most + least) / 2
-        mixed = blend_rgb(end, colour.get_truecolor(), amount)
-        if (_luminance(mixed) > wanted) is (wanted < MIDDLE):
+        if _luminance(blend_rgb(ColorTriplet(0, 0, 0), colour.get_truecolor(), amount)) > wanted + ON_DARK:
             most = amount
         else:
             least = amount
-    return Color.from_triplet(blend_rgb(end, colour.get_truecolor(), least))
+    return Color.from_triplet(blend_rgb(ColorTriplet(0, 0, 0), colour.get_truecolor(), least))
+
+
+def _bright_hue(colour: Color, luminance: float) -> Color:
+    """A pale colour of this hue and luminance: mixed with white alone, it would hardly differ from white."""
+    from colorsys import hsv_to_rgb, rgb_to_hsv  # only for differences on light backgrounds
+
+    hue = rgb_to_hsv(*colour.get_truecolor())[0]
+
+    def at(paleness: float) -> ColorTriplet:
+        """From white to the palest colour that is colourful enough, and on to black."""
+        saturation, value = min(1.0, 2 * paleness) * MOST_SATURATION, min(1.0, 2 - 2 * paleness)
+        red, green, blue = (round(255 * part) for part in hsv_to_rgb(hue, saturation, value))
+        return ColorTriplet(red, green, blue)
+
+    most, least = 1.0, 0.0
+    for _ in range(10):
+        middle = (most + least) / 2
+        if _luminance(at(middle)) > luminance:
+            least = middle
+        else:
+            most = middle
+    return Color.from_triplet(at(most))
 
 
 def _luminance(colour: ColorTriplet) -> float:
@@ -95,6 +117,9 @@ def _luminance(colour: ColorTriplet) -> float:
 
 MIDDLE = 0.18
 """Luminance below which a background is dark."""
+ON_LIGHT, ON_DARK = 0.985, 0.0014
+"""What themes leave their texts on code: differences are a little darker than it, or brighter, to be seen."""
+MOST_SATURATION = 0.18
 EDGE = "│"
 BARS = frozenset({"thinking-bar", "rail"})
 """Roles of bars left of a line."""
