@@ -45,7 +45,7 @@ async def test_the_sidebar_lists_the_model_in_use_and_some_others_that_can_be_as
         listed = rows[: rows.index("THINKING")]
         left = 9 - len(others)
         assert listed == [
-            *("", "MODEL", "● claude-opus-5 ★", *others),
+            *("", "", "MODEL", "● claude-opus-5 ★", *others),
             *("+ 1 provider: /key", f"+ {left} models: ctrl+t", "200k window · $5/$25", ""),
         ]
 
