@@ -105,7 +105,7 @@ async def test_the_second_program_is_asked_if_the_first_has_none(tmp_path: Path)
 async def test_a_program_that_hangs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clipboard_pictures, "TIME_S", 0.3)
     environment = _programs(tmp_path, wl_paste="sleep 600 & echo $! > pid; wait")
-    with pytest.raises(UsageError, match=r"`wl-paste` did not give the picture within 0.3 s"):
+    with pytest.raises(UsageError, match=r"`wl-paste` did not return the picture within 0.3 s"):
         await _read(environment, tmp_path)
     pid = int((tmp_path / "pid").read_text())
     deadline = time.monotonic() + PATIENCE_S

@@ -102,7 +102,7 @@ async def test_each_wire_has_its_own_form(tmp_path: Path, model: str) -> None:
 @pytest.mark.parametrize("model", ["ollama/qwen3", "deepseek/deepseek-v4-pro", "openai/gpt-3.5-turbo"])
 async def test_a_model_without_pdf_gets_a_note_and_the_verdict_says_why(tmp_path: Path, model: str) -> None:
     async with house(tmp_path, model=model, stored=_asked(REPORT)) as h:
-        with pytest.raises(UsageError, match=r"reads no PDF, so `report.pdf` was not attached"):
+        with pytest.raises(UsageError, match=r"cannot read PDFs, so `report.pdf` was not attached"):
             h.services.drafts.refuse_documents([TextBlock(text="x"), REPORT])
         body = str((await h.services.chat.wire_preview("And now?"))["body"])
         preview = await h.services.chat.preview("")
@@ -132,7 +132,7 @@ async def test_the_screen_refuses_a_pdf_for_a_model_without_it(folder: Path) -> 
     config(folder / "home", '[models."demo/fast"]\ninputs = ["text"]\n')
     async with screen(folder / "home", folder=folder) as s:
         s.app.ui_services.attach("report.pdf")
-        await s.until_toast("fast reads no PDF, so report.pdf was not attached")
+        await s.until_toast("fast cannot read PDFs, so report.pdf was not attached")
         assert s.app.chat.composer.text == ""
 
 
@@ -142,7 +142,7 @@ def test_a_run_without_a_screen_refuses_it_before_anything_is_sent(folder: Path)
     environment = prefork.surroundings(PONDER_HOME=str(folder / "home"))
     done = prefork.run(words, said=b"", env=environment, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"fast reads no PDF, so `report.pdf` was not attached" in done.stderr
+    assert b"fast cannot read PDFs, so `report.pdf` was not attached" in done.stderr
 
 
 def attached(folder: Path, name: str) -> tuple[tuple[str, Block], ...]:

@@ -85,7 +85,7 @@ async def test_the_address_is_copied_over_ssh_and_the_redirect_pasted_back(
         await s.pilot.press("down")
         await s.until_it_says("Only if the browser is on another machine")
         await s.pilot.press("down", "enter")
-        await s.until_it_says("✗ Address where the browser ends is needed.")
+        await s.until_it_says("✗ Address where the browser ends is required.")
         await s.pilot.press("up")
         field = s.app.screen.focused
         assert field is not None
@@ -102,7 +102,7 @@ async def test_completion_and_mistakes(tmp_path: Path) -> None:
         await s.pilot.press("escape")
         s.app.chat.composer.load_text("")
         await s.app.ui_services.run_line("/mcp login")
-        await s.until_toast("/mcp does not know login.")
+        await s.until_toast("/mcp takes login NAME or logout NAME, not login.")
         await s.app.ui_services.run_line("/mcp login nobody")
         await s.until_toast("There is no MCP server nobody.")
         await s.enter("/mcp login tracker")

@@ -203,5 +203,5 @@ async def test_a_broken_profile_is_told_of_and_hides_no_other(tmp_path: Path, br
     async with house(tmp_path) as h:
         listed = dict(h.services.settings.profiles())
     assert listed["d"].startswith("✗ Profile `d`")
-    assert listed["no name"].startswith("✗ A profile's name is")
+    assert listed["no name"].startswith("✗ A profile's name consists of")
     assert listed["kimi"].startswith("Kimi")

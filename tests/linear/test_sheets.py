@@ -232,7 +232,7 @@ async def test_places_are_found_and_chosen(tmp_path: Path) -> None:
         said = await s.choose("turn 2")
         assert "Thinking:" in said
         await s.ask("/history", "leave: ")
-        assert await s.choose("context") == ["Not sent yet: context", "/draft sends it, /draft drop drops it."]
+        assert await s.choose("context") == ["Not sent yet: context", "/draft sends it, /draft drop discards it."]
         assert await s.ask("/draft show") == ["context"]
         assert await s.ask("/draft drop") == ["Dropped."]
         assert await s.ask("/draft") == ["Error: There is no draft."]
@@ -264,11 +264,11 @@ async def test_what_cannot_be_done_by_lines_is_said(tmp_path: Path) -> None:
         assert await s.ask("/theme dusk") == ["Error: Themes change colours: there is nothing to change line by line."]
         assert await s.ask("/xyz") == ["Error: There is no command /xyz. /help lists them all."]
         assert await s.ask("/compare") == ["Error: There is no turn yet."]
-        assert await s.ask("/skip") == ["Error: Nothing arrives that could be skipped."]
+        assert await s.ask("/skip") == ["Error: There is nothing to skip: no answer is arriving."]
         assert await s.ask("/show") == ["Error: There is no finished turn yet."]
         await s.ask("Hello")
         assert await s.ask("/show 7") == ["Error: There is no turn 7: the session has 1."]
-        assert await s.ask("/show often") == ["Error: /show does not know often. For example: /show 2 thinking"]
+        assert await s.ask("/show often") == ["Error: /show cannot show often. For example: /show 2 thinking"]
 
 
 async def test_a_sheet_is_left_by_a_command_and_by_ctrl_c(tmp_path: Path) -> None:

@@ -345,7 +345,7 @@ async def test_T13_a_redirect_to_nowhere_names_its_status(client: Client, status
         outcome = await client.ask(server)
     assert outcome.error is not None
     assert (outcome.error.status, outcome.error.retryable) == (status, False)
-    assert f"answered with HTTP status {status} and named no other place" in outcome.error.message
+    assert f"answered with HTTP status {status} but named no address to redirect to" in outcome.error.message
 
 
 async def test_T16_after_the_machine_slept_the_attempt_ends_at_once() -> None:

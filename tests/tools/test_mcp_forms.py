@@ -261,8 +261,8 @@ BAD: list[tuple[dict[str, object], Value, str]] = [
     ({"type": "string", "minLength": 2}, "a", "at least 2 characters"),
     ({"type": "string", "maxLength": 2}, "abc", "at most 2 characters"),
     ({"type": "integer"}, "1.5", "whole number"),
-    ({"type": "number"}, "nan", "is a number"),
-    ({"type": "number"}, "1e400", "is a number"),
+    ({"type": "number"}, "nan", "must be a number"),
+    ({"type": "number"}, "1e400", "must be a number"),
     ({"type": "number", "minimum": 1}, "0", "at least 1"),
     ({"type": "number", "maximum": 1}, "2", "at most 1"),
     ({"type": "array", "minItems": 2, "items": {"enum": ["a", "b"]}}, ["a"], "at least 2 choices"),
@@ -286,7 +286,7 @@ def test_empty_fields_are_left_out_if_they_may_be() -> None:
     asked = _form(a={"type": "string"}, b={"type": "integer"}, c={"type": "array", "items": {"enum": ["x"]}})
     assert form_values(form_of("shop", "1", asked).fields, {"a": "", "c": []}) == {}
     asked["requestedSchema"]["required"] = ["b"]  # type: ignore[index]
-    with pytest.raises(UsageError, match="b is needed"):
+    with pytest.raises(UsageError, match="b is required"):
         form_values(form_of("shop", "1", asked).fields, {})
 
 

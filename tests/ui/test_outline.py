@@ -117,4 +117,4 @@ async def test_without_anything_to_list_it_says_so() -> None:
         await app.ui_services.run_line("/outline thinking")
         await until(pilot, lambda: "no thinking to list" in screen_text(app))
         await app.ui_services.run_line("/outline everything")
-        await until(pilot, lambda: "It knows thinking" in screen_text(app))
+        await until(pilot, lambda: "takes only thinking" in screen_text(app))

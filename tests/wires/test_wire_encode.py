@@ -169,9 +169,9 @@ def test_a_limit_for_the_answer_reaches_the_request(conversation, capsys):
     ("turns", "complaint"),
     [
         ("none", "has no list of turns"),
-        ([{"says": "hello"}], "turn 1 is neither"),
+        ([{"says": "hello"}], "turn 1 has none of the keys"),
         ([{"user": [{"image": "gone.png"}]}], "`gone.png` cannot be read"),
-        ([{"user": [{"image": "answer.json"}]}], "`answer.json` is no image"),
+        ([{"user": [{"image": "answer.json"}]}], "`answer.json` is not an image"),
         ([{"response": {"wire": "smoke"}}], "there is no wire `smoke`"),
     ],
 )

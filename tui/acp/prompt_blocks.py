@@ -36,7 +36,7 @@ def _blocks(part: ContentBlock) -> Iterator[Block]:
         case schema.ImageContentBlock():
             yield _picture(part.data, part.uri or "")
         case schema.AudioContentBlock():
-            raise UsageError("Sound cannot be sent.")
+            raise UsageError("Audio cannot be sent.")
         case schema.ResourceContentBlock():
             yield _linked(part)
         case schema.EmbeddedResourceContentBlock():

@@ -89,8 +89,8 @@ def refuse_documents(blocks: Iterable[Block], facts: ModelFacts) -> None:
     for block in blocks:
         if isinstance(block, DocumentBlock):
             raise UsageError(
-                f"{facts.id} reads no PDF, so `{block.name}` was not attached.",
-                advice="Choose another model, or attach its text: pdftotext makes it.",
+                f"{facts.id} cannot read PDFs, so `{block.name}` was not attached.",
+                advice="Choose another model, or attach its text, which pdftotext extracts.",
             )
 
 

@@ -91,7 +91,9 @@ class ChatService:
         """Input tokens counted by the provider; None if it cannot count."""
         preview = await self.preview("")
         if not preview.request.outgoing.messages:
-            raise UsageError("There is nothing to count yet.", advice="Ask something first; the meter estimates.")
+            raise UsageError(
+                "There is nothing to count yet.", advice="Ask something first. Until then the meter shows an estimate."
+            )
         count = await self._current.call(self._current.program.backend.count(preview.target, preview.request))
         if count is not None:
             await self._current.call(self._current.session.previewer.use_count(preview.request, count))

@@ -116,5 +116,5 @@ class ClipboardPictures:
                 f"The picture on the clipboard is too large to attach (over {count(MAX_PICTURE, 'byte')})."
             )
         if ended.why_killed:
-            raise UsageError(f"`{arguments[0]}` did not give the picture within {TIME_S:g} s.")
+            raise UsageError(f"`{arguments[0]}` did not return the picture within {TIME_S:g} s.")
         return b"" if ended.code else ended.output.beginning()

@@ -29,7 +29,7 @@ def field_value(field: FormField, entered: Value | None) -> Value | None:
     """The value of a field; None if it is empty. Raises UsageError if it is wrong."""
     if entered is None or entered == "" or entered == []:
         if field.required:
-            raise UsageError(f"{field.title} is needed.")
+            raise UsageError(f"{field.title} is required.")
         return None
     if field.kind in (FieldKind.NUMBER, FieldKind.INTEGER):
         return _number(field, str(entered))
@@ -45,20 +45,20 @@ def _number(field: FormField, entered: str) -> int | float:
     try:
         value = int(entered) if whole or re.fullmatch(r"\s*[-+]?[0-9]{1,15}\s*", entered) else float(entered)
     except ValueError:
-        raise UsageError(f"{field.title} is a {'whole ' if whole else ''}number.") from None
+        raise UsageError(f"{field.title} must be a {'whole ' if whole else ''}number.") from None
     if abs(value) > 1e300 or value != value:
-        raise UsageError(f"{field.title} is a {'whole ' if whole else ''}number.")
+        raise UsageError(f"{field.title} must be a {'whole ' if whole else ''}number.")
     if field.least is not None and value < field.least:
-        raise UsageError(f"{field.title} is at least {field.least:g}.")
+        raise UsageError(f"{field.title} must be at least {field.least:g}.")
     if field.most is not None and value > field.most:
-        raise UsageError(f"{field.title} is at most {field.most:g}.")
+        raise UsageError(f"{field.title} must be at most {field.most:g}.")
     return value
 
 
 def _check_text(field: FormField, text: str) -> None:
     _check_size(field, len(text), "character")
     if field.format in _EXAMPLES and not _has_format(text, field.format):
-        raise UsageError(f"{field.title} is like {_EXAMPLES[field.format]}.")
+        raise UsageError(f"{field.title} must look like {_EXAMPLES[field.format]}.")
 
 
 def _check_size(field: FormField, size: int, what: str) -> None:

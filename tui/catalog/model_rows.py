@@ -225,7 +225,7 @@ def check_row(row: object, where: str, file: str) -> Table:
     for word in cast("list[str]", table.get("efforts", [])):
         if word.lower() not in _EFFORT_WORDS:
             raise ConfigError(
-                f"{file}: `{where}.efforts` has no word `{word}`",
+                f"{file}: `{where}.efforts` cannot contain `{word}`",
                 file=file,
                 key=f"{where}.efforts",
                 nearest=nearest(word, _EFFORT_WORDS),

@@ -288,7 +288,7 @@ class LinearApp:
     def say_draft(self) -> None:
         """Mention a prompt that was not sent."""
         self.conversation.say(f"Not sent yet: {one_line(self.draft.kept, 400)}")
-        self.conversation.say("/draft sends it, /draft drop drops it.")
+        self.conversation.say("/draft sends it, /draft drop discards it.")
 
     def _opened(self) -> None:
         is_start = self._context is None  # no command has run, so nothing more is said before the prompt

@@ -54,7 +54,7 @@ class OwnCommands:
                 id="linear.draft",
                 slash="draft",
                 title="Send the draft",
-                help="Send the prompt that was put back or not sent; show prints it, drop drops it.",
+                help="Send the prompt that was put back or not sent; show prints it, drop discards it.",
                 group=Group.CHAT,
                 run=self.draft,
                 argument=Argument(usage="[show|drop]"),
@@ -100,7 +100,7 @@ class OwnCommands:
         part = next((word for word in words if word in PARTS), "")
         rest = [word for word in words if word not in PARTS]
         if len(rest) > 1 or (rest and not rest[0].isdecimal()):
-            raise UsageError(f"`/show` does not know `{argument}`.", advice="For example: `/show 2 thinking`")
+            raise UsageError(f"`/show` cannot show `{argument}`.", advice="For example: `/show 2 thinking`")
         turn, number = self._turn(rest[0] if rest else "")
         if rest:
             self._app.conversation.chosen_turn = turn.id
@@ -115,7 +115,7 @@ class OwnCommands:
         """Send, print or drop what was not sent."""
         draft = self._app.draft
         if argument not in ("", "show", "drop"):
-            raise UsageError(f"`/draft` does not know `{argument}`.", advice="It knows show and drop.")
+            raise UsageError(f"`/draft` takes show or drop, not `{argument}`.")
         if not draft.kept and not argument and self._app.conversation.view().queue_held:
             draft.put_back(await context.services.chat.take_last_queued(), None)
             self._app.say_draft()
@@ -137,7 +137,7 @@ class OwnCommands:
     async def skip(self, context: CommandContext, _: str) -> None:
         """Print no more of what arrives."""
         if not self._app.conversation.skip():
-            raise UsageError("Nothing arrives that could be skipped.")
+            raise UsageError("There is nothing to skip: no answer is arriving.")
         context.screen.say("Skipped. /show prints the turn when it is over.")
 
     def _turn(self, number: str) -> tuple[Turn, int]:

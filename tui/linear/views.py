@@ -95,4 +95,4 @@ async def _turns(app: LinearApp, view: View, argument: str) -> None:
 
             await (side_views.ask if view is View.ASK else side_views.aside)(app, argument)
         case _:
-            raise UsageError(f"There is no {view.value} line by line.")
+            raise UsageError(f"The view `{view.value}` is not available line by line.")

@@ -136,4 +136,4 @@ def delete_profile(folder: Path, name: str) -> None:
 
 def _check_name(name: str) -> None:
     if not NAME.match(name):
-        raise ConfigError("A profile's name is letters, digits, dots, dashes and underscores.", key=name)
+        raise ConfigError("A profile's name consists of letters, digits, dots, dashes and underscores.", key=name)

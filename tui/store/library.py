@@ -270,7 +270,7 @@ def _extent(parts: str) -> ExportParts:
     try:
         return ExportParts(parts)
     except ValueError:
-        raise UsageError(f"`{parts}` cannot be exported.", advice="answers, thinking or all.") from None
+        raise UsageError(f"`{parts}` cannot be exported.", advice="Use answers, thinking or all.") from None
 
 
 def _read_file(path: Path) -> bytes:

@@ -101,7 +101,7 @@ def parse(typed: str) -> Query:
 def _column(word: str) -> str:
     column = COLUMNS.get(word.lower())
     if column is None:
-        raise UsageError(f"`in:{word}` is unknown.", advice="in:prompts, in:answers, in:thinking or in:tools.")
+        raise UsageError(f"`in:{word}` is unknown.", advice="Use in:prompts, in:answers, in:thinking or in:tools.")
     return column
 
 

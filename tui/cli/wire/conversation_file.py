@@ -104,7 +104,7 @@ class _Reader:
             blocks = tuple(_result(result) for result in children(entry, "results"))
             message = Message(id=f"m{number}", role=Role.TOOL, blocks=blocks)
         else:
-            raise UsageError(f"turn {number} is neither a user's, nor a response, nor results")
+            raise UsageError(f"turn {number} has none of the keys `user`, `response` and `results`")
         if not self.turns:
             self.turns.append([])
         self.turns[-1].append(message)
@@ -190,5 +190,5 @@ def _result(entry: Json) -> ToolResultBlock:
 def _image(data: bytes, name: str) -> ImageBlock:
     media_type = picture_type(data)
     if media_type is None:
-        raise UsageError(f"`{name}` is no image that models take", advice="PNG, JPEG, GIF and WebP go.")
+        raise UsageError(f"`{name}` is not an image that models accept", advice="Use PNG, JPEG, GIF or WebP.")
     return ImageBlock(media_type=media_type, data=base64.b64encode(data).decode(), name=Path(name).name)

@@ -107,7 +107,7 @@ async def _fork(context: CommandContext, _: str) -> None:
 async def _branch(context: CommandContext, argument: str) -> None:
     step = BRANCHES.get(argument.lower())
     if step is None:
-        raise UsageError(f"`/branch` does not know `{argument}`.", advice="It knows next and previous.")
+        raise UsageError(f"`/branch` takes next or previous, not `{argument}`.")
     await _switch_branch(context, step)
 
 
@@ -165,7 +165,7 @@ async def _aside(context: CommandContext, argument: str) -> None:
 async def _copy(context: CommandContext, argument: str) -> None:
     what = COPIES.get(argument.lower())
     if what is None:
-        raise UsageError(f"`/copy` does not know `{argument}`.", advice="It knows answer, code, thinking and all.")
+        raise UsageError(f"`/copy` takes answer, code, thinking or all, not `{argument}`.")
     context.screen.say(context.screen.copy(what))
 
 
@@ -203,7 +203,7 @@ async def _find(context: CommandContext, argument: str) -> None:
 
 async def _outline(context: CommandContext, argument: str) -> None:
     if argument not in ("", "thinking"):
-        raise UsageError(f"`/outline` does not know `{argument}`.", advice="It knows thinking.")
+        raise UsageError(f"`/outline` takes only thinking, not `{argument}`.")
     await context.screen.show(View.OUTLINE, argument)
 
 

@@ -19,7 +19,10 @@ async def _inspect(context: CommandContext, _: str) -> None:
 
 async def _tokens(context: CommandContext, argument: str) -> None:
     if argument not in ("", "exact"):
-        raise UsageError(f"`/tokens` does not know `{argument}`.", advice="Alone it estimates, `/tokens exact` asks.")
+        raise UsageError(
+            f"`/tokens` takes only exact, not `{argument}`.",
+            advice="`/tokens` estimates, `/tokens exact` asks the provider.",
+        )
     if argument == "exact":
         reading = await context.services.chat.meter_with_draft("")
         exact = await context.services.chat.count_exactly()
@@ -112,8 +115,7 @@ async def _mcp(context: CommandContext, argument: str) -> None:
     if argument:
         work = {"login": servers.log_in, "logout": servers.log_out}.get(action)
         if work is None or not name.strip():
-            advice = "`/mcp`, `/mcp login NAME` or `/mcp logout NAME`"
-            raise UsageError(f"`/mcp` does not know `{argument}`.", advice=advice)
+            raise UsageError(f"`/mcp` takes login NAME or logout NAME, not `{argument}`.")
 
         async def log_in_or_out() -> None:
             screen.say(await work(name.strip()))

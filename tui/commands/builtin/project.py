@@ -24,7 +24,7 @@ async def _trust(context: CommandContext, argument: str) -> None:
             await context.screen.show(View.TEXT, f"Project\n{context.services.project.described()}")
             return
         case _:
-            raise UsageError(f"`/trust` does not know `{argument}`.", advice="`/trust`, `/trust show` or `/trust off`")
+            raise UsageError(f"`/trust` takes show or off, not `{argument}`.")
     await context.screen.reread_prompts()
     context.screen.say(message)
 

@@ -75,7 +75,7 @@ async def _export(context: CommandContext, argument: str) -> None:
     parts = argument.split()
     form = FORMS.get(next((word for word in parts if not word.startswith("--")), "md"))
     if form is None:
-        raise UsageError("`/export` knows md, json and html.")
+        raise UsageError("`/export` takes md, json or html.")
     content = "all" if "--all" in parts else "thinking" if "--thinking" in parts else "answers"
     session = context.services.chat.session_id
     path = await asyncio.to_thread(new_export_file, title_of(context.view()), session, form)

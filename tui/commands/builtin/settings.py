@@ -128,7 +128,7 @@ async def _profile(context: CommandContext, argument: str) -> None:
         await context.screen.show(View.TEXT, f"Profiles\n{rows}")
         return
     if action not in PROFILE_ACTIONS:
-        raise UsageError(f"`/profile` does not know `{action}`.", advice=f"It knows {', '.join(PROFILE_ACTIONS)}.")
+        raise UsageError(f"`/profile` cannot `{action}`.", advice=f"Use one of {', '.join(PROFILE_ACTIONS)}.")
     if not name:
         raise UsageError(f"`/profile {action}` needs a name.", advice=f"For example: `/profile {action} kimi`")
     if action == "load":

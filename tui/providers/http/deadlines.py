@@ -150,7 +150,7 @@ class Deadlines:
             return DeadlineExceeded()
         if why == "total":
             return ProviderError(
-                ErrorKind.TIMEOUT, f"{self._server} was not done after {limits.total_s / 60:g} min.", retryable=False
+                ErrorKind.TIMEOUT, f"{self._server} did not finish within {limits.total_s / 60:g} min.", retryable=False
             )
         if why == "meaning":
             return ProviderError(

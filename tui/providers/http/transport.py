@@ -374,7 +374,7 @@ def _refuse_redirect(answer: HttpResponse, route: Route) -> None:
     if not target:
         raise ProviderError(
             ErrorKind.REDIRECT,
-            f"{route.server} answered with HTTP status {answer.status} and named no other place.",
+            f"{route.server} answered with HTTP status {answer.status} but named no address to redirect to.",
             status=answer.status,
             advice="Check `base_url` of this provider.",
         )

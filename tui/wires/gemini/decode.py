@@ -219,10 +219,10 @@ class GeminiDecoder:
         """Return the events of a response that was not streamed, or of a whole list of chunks."""
         answer = loads(body)
         if not isinstance(answer, dict | list):
-            raise ProviderError(ErrorKind.NOT_A_STREAM, "The server's answer is not a response")
+            raise ProviderError(ErrorKind.NOT_A_STREAM, "The server answered with JSON that is not a response")
         events = list(self._on_chunk(answer) if isinstance(answer, dict) else self._on_list(answer))
         if not self._started:
-            raise ProviderError(ErrorKind.NOT_A_STREAM, "The server's answer is not a response")
+            raise ProviderError(ErrorKind.NOT_A_STREAM, "The server answered with JSON that is not a response")
         events += self.finish()
         return events
 

@@ -388,7 +388,7 @@ class ResponsesDecoder:
         if parts is not None and not text(response, "status"):
             raise reported_error(parts)
         if not isinstance(response, dict) or not ("output" in response or text(response, "status")):
-            raise ProviderError(ErrorKind.NOT_A_STREAM, "The server's answer is not a response")
+            raise ProviderError(ErrorKind.NOT_A_STREAM, "The server answered with JSON that is not a response")
         if text(response, "status") == "failed":
             return self._on_failed({"response": response})
         return self._on_end({"response": response})
