@@ -241,6 +241,13 @@ def test_another_model_answering_is_told_and_stored() -> None:
     assert last_turn(heard).messages[-1].answered_by == "m-mini"
 
 
+def test_the_name_of_another_model_is_told_in_one_short_line() -> None:
+    _, heard = _play([[ResponseStarted("\x1b[31m\n" + "m" * 100_000, "r"), *answer("ok")[1:]]])
+    (told,) = _notices(heard)
+    assert len(told) < 150
+    assert "\n" not in told
+
+
 def test_that_another_model_answers_is_told_once() -> None:
     other: Script = [ResponseStarted("m-mini", "r"), *calls(("a", "echo", "{}"))[1:]]
     _, heard = _play([other, [ResponseStarted("m-mini", "r"), *answer("ok")[1:]]])

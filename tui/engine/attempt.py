@@ -20,6 +20,7 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import ENDED_EARLY, BlockGrowth, CacheRecord, Message, Origin, Role
+from tui.domain.printable import one_line
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockStarted,
@@ -429,12 +430,10 @@ class Attempt:
 
     def _check_model(self, answering: str | None) -> None:
         facts = self.target.facts
-        warning = f"Asked `{self.request.model}`, but `{answering}` answers."
-        if (
-            answering
-            and warning not in self._remarks
-            and not is_same_model(self.request.model, answering, facts.aliases)
-        ):
+        if not answering or is_same_model(self.request.model, answering, facts.aliases):
+            return
+        warning = f"Asked `{self.request.model}`, but `{one_line(answering, 100)}` answers."
+        if warning not in self._remarks:
             self._remarks.add(warning)
             self._unpublished.append(Notice(Severity.WARNING, warning))
 

@@ -174,8 +174,10 @@ class SseFramer:
     def _frames(self, region: bytes) -> list[Frame]:
         if len(region) <= self._event_cap:
             lines = region.split(b"\n")
-            while lines and lines[0][:1] == b":" and lines[1:2] == [b""]:
-                lines = lines[2:]
+            first = 0
+            while first < len(lines) and lines[first][:1] == b":" and lines[first + 1 : first + 2] == [b""]:
+                first += 2
+            lines = lines[first:] if first else lines
             frames = self._regular(lines) if lines else []
             if frames is not None:
                 return frames
