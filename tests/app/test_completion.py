@@ -10,6 +10,7 @@ import pytest
 
 from tests.app.screen_stage import screen
 from tests.ui.stage import type_in, until
+from tui.app.attachments import complete_path
 from tui.app.file_tree import FileTree
 from tui.app.ignore_files import read_pattern
 from tui.app.path_completion import PathCompletion
@@ -129,6 +130,7 @@ PATTERNS = (
         "[",
         "*.t[x]t",
     ),
+    *("*o*b*r", "d*/**/*.m*", "in/**/o*t", "**/b/**/z*t", "?*e*t", "a/**/b/**"),
     *("/docs", "**/deep/*.md", "*/mid.txt", "foo**bar", "!sub/", "a/", "**", "!*.txt", "*"),
 )
 FILES = (
@@ -168,11 +170,29 @@ def test_patterns_of_the_repository_hold_in_a_folder_of_it(tmp_path: Path) -> No
     assert FileTree(tmp_path / "in", frozenset()).paths() == ("fine.txt",)
 
 
-@pytest.mark.parametrize("line", ["[", "[!", "[]", "\\", "*" * 300 + "x", "[z-a]", "**/**/**/**/a" * 20])
-def test_an_odd_pattern_ends_quickly(line: str) -> None:
+@pytest.mark.parametrize("path", ["a" * 200, "a/" * 100, "aa/" * 60 + "a"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("[", "[!", "[]", "\\", "*" * 300 + "x", "[z-a]", "**/**/**/**/a" * 20 + "x", "*a" * 40 + "*b"),
+        *("*?" * 40 + "b", "**/a/" * 20 + "b", "**/*a*/" * 20 + "b/**", "*a/" * 20 + "**/b*a*a*a*a*a*b"),
+    ],
+)
+def test_an_odd_pattern_ends_quickly(line: str, path: str) -> None:
     found = read_pattern(line)
-    if found is not None:
-        found[0].fullmatch("a" * 200)
+    assert found is None or found[0].fullmatch(path) is None
+
+
+def test_letters_that_could_be_anywhere_are_found_quickly(tmp_path: Path) -> None:
+    tree = FileTree(_make(tmp_path, "a" * 200, "aaa/" * 30 + "a.b", "c"), frozenset())
+    assert tree.matching("a" * 12 + "bc") == []
+    assert tree.matching("a" * 12 + "b") == ["aaa/" * 30 + "a.b"]
+    assert tree.matching("^]-\\") == []
+
+
+def test_names_that_begin_with_what_was_typed_come_first_and_folders_before_files(tmp_path: Path) -> None:
+    _make(tmp_path, "b-some", "some2", "a-some/x", "some1/x")
+    assert complete_path(tmp_path, "some") == ["some1/", "some2", "a-some/", "b-some"]
 
 
 async def test_a_folder_a_pattern_and_a_file_are_attached_by_keys(tmp_path: Path) -> None:

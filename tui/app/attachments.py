@@ -221,5 +221,5 @@ def complete_path(folder: Path, start: str) -> Sequence[str]:
                     found.append(shown + ("/" if entry.is_dir() else ""))
     except OSError:
         return []
-    starts = [name for name in found if name.rstrip("/").rpartition("/")[2].lower().startswith(last)]
-    return [*starts, *(name for name in found if name not in starts)][:MOST_PATHS]
+    # Stable, so that folders stay in front of files.
+    return sorted(found, key=lambda name: not name.rstrip("/").rpartition("/")[2].lower().startswith(last))[:MOST_PATHS]

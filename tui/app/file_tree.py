@@ -44,8 +44,9 @@ class FileTree:
 
     def matching(self, words: str) -> Sequence[str]:
         """The paths in which the letters occur in this order, best first. Blocking."""
-        letters = re.compile(".*?".join(map(re.escape, words)), re.IGNORECASE | re.DOTALL)
-        found = [path for path in self.paths() if letters.search(path) is not None]
+        # Each letter at its first place: trying others takes for ever in `aaaa…`, and nothing else runs meanwhile.
+        letters = re.compile("".join(f"[^{sign}]*+{sign}" for sign in map(re.escape, words)), re.IGNORECASE)
+        found = [path for path in self.paths() if letters.match(path) is not None]
         if len(found) > MOST_RANKED:
             whole = [path for path in found if words.lower() in path.lower()]
             found = sorted(whole or found, key=len)[:MOST_RANKED]

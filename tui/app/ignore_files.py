@@ -82,31 +82,51 @@ def read_pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
 
 
 def _expression(pattern: str) -> str | None:
-    """None for a pattern that is not complete, which fits nothing."""
-    found, at = "", 0
+    """None for a pattern that is not complete, which fits nothing.
+
+    A part that a wildcard is followed by is taken where it comes first, and nowhere else: trying all places of several
+    takes for ever (``*a*a*a*b``), and nothing else runs meanwhile.
+    """
+    parts: list[list[str]] = [[""]]
+    """Between two ``**/``: what is between two ``*``."""
+    at = 0
     while at < len(pattern):
         one = pattern[at]
         at += 1
         if pattern.startswith("**/", at - 1) and (at == 1 or pattern[at - 2] == "/"):
-            found, at = found + "(?:[^/]+/)*", at + 2
+            parts, at = [*parts, [""]], at + 2
         elif pattern[at - 1 :] == "**" and pattern[: at - 1].endswith("/"):
-            found, at = found + ".+", at + 1
+            return _joined(parts, ".+")
         elif one == "*":
             while pattern.startswith("*", at):
                 at += 1
-            found += "[^/]*"
-        elif one == "?":
-            found += "[^/]"
+            parts[-1].append("")
+        elif one == "/":
+            parts[-1][-1] += "/"
         elif one == "[":
             end = pattern.find("]", at + 1 + pattern.startswith(("!", "^"), at))
             if end < 0:
                 return None
-            found, at = found + _class(pattern[at:end]), end + 1
+            parts[-1][-1] += _class(pattern[at:end])
+            at = end + 1
         elif one == "\\" and at < len(pattern):
-            found, at = found + re.escape(pattern[at]), at + 1
+            parts[-1][-1] += re.escape(pattern[at])
+            at += 1
         else:
-            found += re.escape(one)
-    return found
+            parts[-1][-1] += "[^/]" if one == "?" else re.escape(one)
+    return _joined(parts, "")
+
+
+def _joined(parts: Sequence[Sequence[str]], end: str) -> str:
+    found = ""
+    for number, (first, *others) in enumerate(parts):
+        is_last = number == len(parts) - 1 and not end
+        early, late = (others[:-1], others[-1:]) if is_last else (others, [])
+        body = first + "".join(f"(?>[^/]*?{part})" for part in early) + "".join(f"[^/]*{part}" for part in late)
+        if number:
+            body = f"(?:[^/]+/)*{body}" if is_last else f"(?>(?:[^/]+/)*?{body})"
+        found += body
+    return found + end
 
 
 def _class(text: str) -> str:
