@@ -223,6 +223,23 @@ async def test_no_setting_of_the_kernel_is_written_by_root_either(tmp_path: Path
 
 
 @every_sandbox
+async def test_no_user_namespace_is_made(tmp_path: Path, kernel: Kernel) -> None:
+    bench = repository_bench(tmp_path, kernel, "shell(python3 t.py) ro")
+    bench.write(
+        "t.py",
+        "import ctypes, os, subprocess, threading\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "number = {'x86_64': 56, 'aarch64': 220}[os.uname().machine]\n"
+        "print(libc.syscall(number, 0x10000000 | 17, 0, 0, 0, 0), ctypes.get_errno())\n"
+        "thread = threading.Thread(target=print, args=('a thread',))\n"
+        "thread.start(), thread.join()\n"
+        "print(subprocess.run(['sh', '-c', 'echo a process | cat'], capture_output=True, text=True).stdout)\n",
+    )
+    good, text = outcome(await bench.call("shell", command="python3 t.py"))
+    assert (good, text.split("\n")[:3]) == (True, ["-1 1", "a thread", "a process"])
+
+
+@every_sandbox
 async def test_no_socket_of_the_file_system_is_reached(tmp_path: Path, outside: Path, kernel: Kernel) -> None:
     """docker.sock, systemd, an ssh agent: they do anything for whoever can talk to them."""
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]})

@@ -167,6 +167,23 @@ def test_inside_bubblewrap_only_the_network_of_its_own_is_open(machine: str) -> 
     assert answers == [errno.EPERM, 0, 0, 0, errno.EPERM]
 
 
+@pytest.mark.parametrize("machine", CALLS)
+@pytest.mark.parametrize("abi", [None, 1, 7])
+def test_no_filter_allows_a_user_namespace(machine: str, abi: int | None) -> None:
+    """``None`` is bubblewrap."""
+    audit, column = CALLS[machine][0], list(CALLS).index(machine)
+    wanted = seccomp.Filter(refused=seccomp.OUT_OF_PROCESS) if abi is None else filter_beside_landlock(abi, READ_ONLY)
+    program = seccomp.program_of(wanted, machine)
+    clone, clone3 = (seccomp.NUMBERS[name][column] or 0 for name in ("clone", "clone3"))
+    of_a_thread, of_a_process, new_user = 0x3D0F00, 0x1200011, 0x10000000
+    answers = [
+        _answer(program, clone, flags, architecture=audit)
+        for flags in (of_a_thread, of_a_process, of_a_process | new_user, new_user)
+    ]
+    assert answers == [0, 0, errno.EPERM, errno.EPERM]
+    assert _answer(program, clone3, 0, 88, architecture=audit) == errno.ENOSYS
+
+
 MADE, TEMPORARY = 0x40 | 1, 0x410000 | 2  # O_CREAT and O_TMPFILE, for writing
 MODES = {0o755: 0, 0o1777: 0, 0o4755: errno.EPERM, 0o2755: errno.EPERM, 0o6000: errno.EPERM, 0o104755: errno.EPERM}
 

@@ -46,6 +46,8 @@ _OWNERS = (8, 10, 15)
 """F_SETOWN, F_SETSIG and F_SETOWN_EX: any process of the user gets any signal when something can be read."""
 _SOCKET_OWNERS = (0x8901, 0x8902)
 """FIOSETOWN and SIOCSPGRP, the same for sockets."""
+_NEW_USER = 0x10000000
+"""CLONE_NEWUSER: in a user namespace of its own, a command has rights over the kernel that it has not outside of it."""
 AF_INET, AF_INET6, AF_NETLINK = 2, 10, 16
 
 # Numbers on x86_64 and on aarch64, which uses the generic table. None: the call does not exist.
@@ -79,10 +81,16 @@ NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "pivot_root": (155, 41),
     "move_mount": (429, 429),
     "open_tree": (428, 428),
+    "open_tree_attr": (467, 467),
     "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
     "mount_setattr": (442, 442),
     "setns": (308, 268),
     "unshare": (272, 97),
+    "clone": (56, 220),
+    "clone3": (435, 435),
     "chmod": (90, None),
     "fchmod": (91, 52),
     "fchmodat": (268, 53),
@@ -131,8 +139,8 @@ OUT_OF_PROCESS = frozenset(
     (
         *("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "io_uring_setup", "io_uring_enter"),
         *("io_uring_register", "keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd"),
-        *("open_by_handle_at", "mount", "umount2", "pivot_root", "move_mount", "open_tree", "fsopen"),
-        *("mount_setattr", "setns", "unshare"),
+        *("open_by_handle_at", "mount", "umount2", "pivot_root", "move_mount", "open_tree", "open_tree_attr", "fsopen"),
+        *("fsconfig", "fsmount", "fspick", "mount_setattr", "setns", "unshare"),
     )
 )
 """Other processes, the kernel's keyrings, and ways around this filter."""
@@ -195,6 +203,9 @@ def program_of(wanted: Filter, machine: str | None = None) -> bytes:
             code.equal(number, errno.EPERM)
     # openat2 passes flags and mode in memory, which a filter cannot read; programs fall back to openat.
     code.equal(_number("openat2", column), errno.ENOSYS)
+    # The same holds for clone3.
+    code.equal(_number("clone3", column), errno.ENOSYS)
+    code.call(_number("clone", column), 0, (_NEW_USER,), mask=_NEW_USER)
     code.no_set_id(column)
     if wanted.truncation:
         code.equal(_number("truncate", column), errno.EPERM)
