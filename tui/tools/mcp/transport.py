@@ -46,6 +46,7 @@ GRACE_S = 0.5
 UNREADABLE = "its answer cannot be read"
 _ID = re.compile(rb'"id"\s*:\s*(?:(\d{1,18})|"([^"\\]{1,100})")')
 STREAMS_EVERY_S = 0.25
+END_WITHIN_S = 1.0
 CANCELLED = "notifications/cancelled"
 CANCEL_WITHIN_S = 0.1
 """Seconds in which a server must take note that a request was given up."""
@@ -227,8 +228,14 @@ def http_client(
         timeout=httpx2.Timeout(30.0, read=300.0),
         # The client's own choice of a proxy would send requests for this machine, with their headers, to HTTP_PROXY.
         transport=httpx2.AsyncHTTPTransport(proxy=proxy),
-        event_hooks={"request": [_Pace()], "response": [_limited]},
+        event_hooks={"request": [_Pace(), _end_soon], "response": [_limited]},
     )
+
+
+async def _end_soon(request: httpx2.Request) -> None:
+    """Do not wait long for a server to take note of the end of a session."""
+    if request.method == "DELETE":
+        request.extensions["timeout"] = httpx2.Timeout(END_WITHIN_S).as_dict()
 
 
 class _Pace:
