@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,19 @@ def test_a_template_of_a_project_attaches_nothing_from_outside_it(tmp_path: Path
         template_blocks(PromptTemplate(name="x", text=f"Look at @{name}", project=project), "", project)
 
 
+@pytest.mark.parametrize("name", [".env", "deploy/id_rsa", "harmless.txt", ".ENV"])
+def test_a_template_of_a_project_attaches_no_secrets_of_the_user(tmp_path: Path, name: str) -> None:
+    (tmp_path / "deploy").mkdir()
+    for secret in {name, ".env"} - {"harmless.txt"}:
+        (tmp_path / secret).write_text("TOKEN=abc", "utf-8")
+    (tmp_path / "harmless.txt").symlink_to(".env")
+    project = PromptTemplate(name="x", text=f"Look at @{name}", project=tmp_path)
+    with pytest.raises(UsageError, match=f"names `{re.escape(name)}`, which may hold secrets"):
+        template_blocks(project, "", tmp_path)
+    own = PromptTemplate(name="x", text=f"Look at @{name}")
+    assert "TOKEN" in str(template_blocks(own, "", tmp_path)[0])
+
+
 def test_a_template_of_a_project_that_is_a_link_to_elsewhere_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("secret", "utf-8")
     project = tmp_path / "project"
@@ -196,7 +210,8 @@ def test_a_folder_named_like_the_home_folder_leads_to_no_file_there(
         (folder / ".ssh" / "id_rsa").write_text(words, "utf-8")
     monkeypatch.setenv("HOME", str(home))
     template = PromptTemplate(name="x", text="Look at @~/.ssh/id_rsa", project=project)
-    assert template_blocks(template, "", project)[0] == TextBlock(text='<file name="id_rsa">\nbait\n</file>')
+    with pytest.raises(UsageError, match="may hold secrets"):
+        template_blocks(template, "", project)
     own = PromptTemplate(name="x", text="Look at @~/.ssh/id_rsa")
     assert template_blocks(own, "", project)[0] == TextBlock(text='<file name="id_rsa">\nthe key\n</file>')
 

@@ -7,10 +7,16 @@ from pathlib import Path
 
 from tui.app.ignore_files import NAMES, IgnoreFile, is_ignored, read_ignore_files
 from tui.domain.printable import one_line
-from tui.tools.permissions.guarded_paths import guarded_paths, spellings
+from tui.tools.permissions.guarded_paths import PathList, guarded_paths, spellings
 
 MOST_NAMED = 8
 """Files that a message names."""
+
+
+def secret_paths(environment: Mapping[str, str]) -> PathList:
+    """The paths of files that may hold secrets."""
+    home = Path(environment.get("HOME") or Path.home())
+    return guarded_paths(home.resolve(), environment).secret
 
 
 class AttachmentFilter:
@@ -20,8 +26,7 @@ class AttachmentFilter:
         """``folder``: its ignore files count also where there is no repository."""
         self._folder = folder.absolute()
         self._top = folder.resolve()
-        home = Path(environment.get("HOME") or Path.home())
-        self._secret = guarded_paths(home.resolve(), environment).secret
+        self._secret = secret_paths(environment)
         self._ignore_files: dict[Path, tuple[Path, tuple[IgnoreFile, ...]]] = {}
         self._ignored: dict[Path, bool] = {}
         self.left_out: dict[str, str] = {}

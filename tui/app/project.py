@@ -56,8 +56,10 @@ class ProjectService:
             except UsageError as refusal:
                 why = f"{refusal.message} `/{name}` was not sent."
                 raise UsageError(why, advice=refusal.advice) from None
-        folder = self._current.program.options.folder
-        return await asyncio.to_thread(template_blocks, template, arguments, folder, outputs)
+        program = self._current.program
+        return await asyncio.to_thread(
+            template_blocks, template, arguments, program.options.folder, outputs, program.environment
+        )
 
     @property
     def may_have_prompts(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tui.app.attachment_filter import secret_paths
 from tui.app.attachments import read_attachment
 from tui.app.shell_quotes import ESCAPE, opened_before
 from tui.domain.blocks import Block, TextBlock
@@ -20,6 +21,7 @@ from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
 from tui.settings.user_files import read_user_text
+from tui.tools.permissions.guarded_paths import spellings
 
 FOLDER_IN_PROJECT = Path(".ponder") / "prompts"
 LARGEST = 100_000
@@ -242,22 +244,27 @@ def _words(arguments: str) -> list[str]:
 
 
 def template_blocks(
-    template: PromptTemplate, arguments: str, folder: Path, outputs: Mapping[str, str] | None = None
+    template: PromptTemplate,
+    arguments: str,
+    folder: Path,
+    outputs: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[Block, ...]:
     """The prompt with the files that the template names by ``@path`` and with the output of its commands. Blocking.
 
-    A template of a project can only name files in the project. Names in arguments and in outputs are not read.
+    A template of a project can only name files in the project, and none that may hold secrets. Names in arguments and
+    in outputs are not read.
     """
     text = filled_in(template, arguments, outputs)
     if not text:
         raise UsageError(f"The prompt `/{template.name}` is empty.")
     written = "".join(part for part in template.parts if isinstance(part, str))
     names = list(dict.fromkeys(_FILE.findall(written)))
-    files = [_named_file(template, name, folder) for name in names[:MOST_FILES]]
+    files = [_named_file(template, name, folder, environment or {}) for name in names[:MOST_FILES]]
     return (*(read_attachment(file) for file in files if file is not None), TextBlock(text=text))
 
 
-def _named_file(template: PromptTemplate, name: str, folder: Path) -> Path | None:
+def _named_file(template: PromptTemplate, name: str, folder: Path, environment: Mapping[str, str]) -> Path | None:
     """The file that the template may attach, as it is read; other words with an ``@`` stay what they are."""
     path = Path(name).expanduser() if template.project is None else Path(name)
     try:
@@ -266,6 +273,12 @@ def _named_file(template: PromptTemplate, name: str, folder: Path) -> Path | Non
             return None
     except (OSError, RuntimeError, ValueError):
         return None
-    if template.project is None or target.is_relative_to(template.project):
+    if template.project is None:
         return target
-    raise UsageError(f"The prompt `/{template.name}` of the project names `{name}`, which is not in the project.")
+    named = f"The prompt `/{template.name}` of the project names `{name}`, which"
+    if not target.is_relative_to(template.project):
+        raise UsageError(f"{named} is not in the project.")
+    # Whoever wrote the template does not own what the user keeps in the folder.
+    if secret_paths(environment).holds(spellings((folder / path).absolute())):
+        raise UsageError(f"{named} may hold secrets.", advice="Attach it yourself if it is to be sent.")
+    return target
