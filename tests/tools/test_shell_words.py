@@ -62,6 +62,8 @@ def test_what_a_rule_allows_the_same_rule_would_deny(command: str, prefix: str) 
         ("sed -n 1p x", None),
         ("tar xf x", None),
         ("rm x", None),
+        ("rm: -x", None),
+        ("npm run: x", None),
         ("curl example.org", None),
         ("A=1 ls", None),
         ("a && b", None),

@@ -150,8 +150,11 @@ def prefix_to_offer(command: str) -> str | None:
     if "=" in program or _RUNS_ANYTHING.fullmatch(program) or _DESTROYS_OR_SENDS.fullmatch(program):
         return None
     if len(words) > 1 and re.fullmatch(r"[a-z][a-z0-9_:-]*", words[1]):
-        return shlex.join(words[:2])
-    return None if _HAS_SUBCOMMANDS.fullmatch(program) else shlex.join(words[:1])
+        offered = shlex.join(words[:2])
+    else:
+        offered = "" if _HAS_SUBCOMMANDS.fullmatch(program) else shlex.join(words[:1])
+    # A rule drops this sign at its end: `shell(rm:)` is `shell(rm)`.
+    return None if offered.endswith(":") else offered or None
 
 
 def works_while_writing(prefix: str) -> bool:
