@@ -41,7 +41,9 @@ SECRETS = listed(
     .passwd-s3fs .s3cmd/config .histfile .electrum/wallets/a .config/BraveSoftware/Brave-Browser/Cookies
     .thunderbird/a/key4.db .huggingface/token .cache/huggingface/token .config/anthropic/credentials .vercel/auth.json
     .config/composer/auth.json .cursor/mcp.json .config/crush/crush.json .config/mods/mods.yml .config/weechat/sec.conf
-    .dbt/profiles.yml .config/Signal/config.json .config/Slack/Cookies
+    .dbt/profiles.yml .config/Signal/config.json .config/Slack/Cookies .cloudflared/1.json .cf/config.json .tsh/a
+    .railway/config.json .sentryclirc .supabase/access-token .step/secrets/a .circleci/cli.yml .travis/config.yml
+    .cvspass .subversion/auth/svn.simple/a .jfrog/jfrog-cli.conf.v6
     """
 )
 ALLOW = {"allow": ["read(**)", "write(**)"]}
@@ -49,6 +51,9 @@ SYSTEM_SECRETS = ["/etc/shadow", "/etc/gshadow-", "/etc/ssh/ssh_host_ed25519_key
 
 STARTUP = listed(
     """
+    .local/share/bash-completion/completions/git .local/share/zsh/site-functions/_git .circleci/config.yml
+    .config/user-dirs.dirs .config/mpv/scripts/a.lua .config/lf/lfrc .config/ranger/rc.conf .config/yazi/init.lua
+    .config/qutebrowser/config.py .ycm_extra_conf.py
     .config/git/config .gitconfig .git/hooks/pre-commit .gitmodules .config/fish/config.fish .zshrc .zshenv .zprofile
     .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .kshrc .cshrc .tcshrc .inputrc .xinitrc
     .xprofile .xsession .xsessionrc .pam_environment .vimrc .vim/plugin/a.vim .gvimrc .exrc .config/nvim/init.lua
