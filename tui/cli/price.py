@@ -140,7 +140,7 @@ def _lines(
 
 
 def _prices(price: Price | None, method: SearchMethod | None, when: datetime) -> list[str]:
-    """The prices of a model, for a question without a usage."""
+    """The prices of a model, printed if no number of tokens was given."""
     rates = price.at(when) if price is not None else {}
     shown = [f"  {NAMES[kind]:15} {_rate(rates[kind])}" for kind in KINDS if kind in rates]
     if method is not None and method.per_thousand is not None:

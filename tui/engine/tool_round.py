@@ -176,6 +176,7 @@ class ToolRound:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
+            # The turn was not cancelled: the exception comes from the tool itself.
             return failed(call, f"The tool failed: {type(error).__name__}.")
         except Exception as error:
             LOG.warning("the tool %s failed", call.name, exc_info=error)

@@ -54,7 +54,7 @@ class LineReader:
 
     @property
     def echoes(self) -> bool:
-        """Whether the user's enter ends the row: the terminal shows it, or what runs ponder in place of one."""
+        """Whether enter begins a new row: the terminal, or a program in its place, echoes what is typed."""
         return self.is_terminal and not self._is_hidden
 
     @contextlib.contextmanager

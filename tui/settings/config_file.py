@@ -35,7 +35,7 @@ class ConfigFile:
     rules_are_known: bool = True
     """False if permission rules may be in what could not be read."""
     hides_model: ConfigError | None = None
-    """The problem because of which it is unknown whether the file names a model, and which."""
+    """The error in the part of the file that could name a model; None if there is none."""
 
 
 def read_config(path: Path) -> ConfigFile:

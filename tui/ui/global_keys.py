@@ -174,13 +174,13 @@ def own_driver() -> type[Driver] | None:
 def _start_gc_schedule(app: PonderApp) -> None:
     """Start the GC schedule: start-up turned automatic collection off; from here it runs while the user is idle."""
     if not gc.isenabled():
-        house = GcSchedule(app.chat.is_busy)
-        house.begin()
+        schedule = GcSchedule(app.chat.is_busy)
+        schedule.begin()
 
         def tick() -> None:
-            house.tick()
+            schedule.tick()
             app.chat.composer.rest()
-            app.set_timer(LOOK_AT_REST_S if house.is_at_rest else 1, tick)
+            app.set_timer(LOOK_AT_REST_S if schedule.is_at_rest else 1, tick)
 
         app.set_timer(1, tick)
 

@@ -75,9 +75,9 @@ def network_kind_of(text: str) -> NetworkKind:
 _STRICTNESS = [NetworkKind.INTERNET, NetworkKind.PRIVATE, NetworkKind.NEVER]
 
 
-def strictest(reaches: Iterable[NetworkKind]) -> NetworkKind:
-    """The kind with the most limits; there must be one, and none may be unknown."""
-    return max(reaches, key=_STRICTNESS.index)
+def strictest(kinds: Iterable[NetworkKind]) -> NetworkKind:
+    """The most restricted of these kinds, at least one and none of them UNKNOWN."""
+    return max(kinds, key=_STRICTNESS.index)
 
 
 def _reach(address: Address) -> NetworkKind:

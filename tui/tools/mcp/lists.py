@@ -66,7 +66,7 @@ class ServerLists:
 
     async def read_tools(self, client: Client) -> None:
         """Read the tools. If that fails, the list stays stale, so that no call relies on it."""
-        self.stale.discard(TOOLS)
+        self.stale.discard(TOOLS)  # first: a change that is announced while the list is read marks it again
         try:
             number = self._next()
             rows = await _tool_rows(client)
@@ -77,7 +77,7 @@ class ServerLists:
             raise
 
     async def follow(self, client: Client, limit_s: float) -> None:
-        """Read lists whenever they are stale, until cancelled. A list that cannot be read is one less."""
+        """Read lists whenever they are stale, until cancelled. A list that cannot be read is left out."""
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
 

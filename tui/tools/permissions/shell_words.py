@@ -212,7 +212,7 @@ def _plain_and_options(pattern: str) -> tuple[list[str], list[str]]:
 
 
 def _first_match(words: list[str], wanted: list[str]) -> int | None:
-    """Where the wanted words begin for the first time; options, each with a value, may come in between."""
+    """The index of the first match of the wanted words. Options, each with a value, may be between them."""
     failed: set[tuple[int, int]] = set()
     for start in range(len(words)):
         number, at = 0, start

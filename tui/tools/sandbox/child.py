@@ -110,19 +110,20 @@ def end_with_ponder(libc: ctypes.CDLL, ponder: int) -> None:
     child = os.fork()
     if child == 0:
         _checked(libc.prctl(_END_WITH_PARENT, signal.SIGKILL, 0, 0, 0), "end with the parent")
-        if os.getppid() != watcher:
+        if os.getppid() != watcher:  # it ended before the kernel knew what to do then
             os._exit(125)
         return
     signal.signal(signal.SIGTERM, lambda *_: signal.setitimer(signal.ITIMER_REAL, GRACE_S))
     signal.signal(signal.SIGALRM, lambda *_: _end_at_once())
     _checked(libc.prctl(_END_WITH_PARENT, signal.SIGALRM, 0, 0, 0), "end with ponder")
-    if os.getppid() != ponder:
+    if os.getppid() != ponder:  # as above
         _end_at_once()
     pid, status = os.wait()
     while pid != child:
         pid, status = os.wait()
     _end_children()
     if os.WIFSIGNALED(status):
+        # End by the same signal, so that the caller sees how the command ended, but without a core dump.
         libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
         if os.WTERMSIG(status) != signal.SIGKILL:
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)

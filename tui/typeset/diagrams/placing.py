@@ -97,7 +97,7 @@ class Placement:
         self._down = {item: _pulls(self._below[item], upper=False) for item in self._below}
 
     def place(self) -> None:
-        """Set the axis of every item; the smallest first cell is 0."""
+        """Set the axis position of every item; the smallest cell in use becomes 0."""
         for number, layer in enumerate(self._layers):
             places = spread([0.0] * len(layer), [1.0] * len(layer), self._distances[number])
             for item, place in zip(layer, places, strict=True):

@@ -166,7 +166,7 @@ def bill_page(bill: Bill) -> Iterator[Line]:
 
 
 def _output(row: ModelBill) -> str:
-    """The output without thinking, which has a row of its own; with it where not all of it is known."""
+    """The output without thinking, which has its own row. Includes it if a part of the thinking is unknown."""
     if row.output is None or not (row.thinking or row.thinking_unknown):
         return _count(row.output)
     if row.thinking_unknown:

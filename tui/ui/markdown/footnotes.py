@@ -61,7 +61,7 @@ class Footnotes:
         return self._number_again()
 
     def note_open(self, index: int, chunk: Chunk | None) -> Iterable[int]:
-        """Take in that the open end defines a footnote, or does not; returns as ``note`` does."""
+        """Note the footnote that the open end of a stream defines; None if it defines none. Returns like ``note``."""
         label = chunk.label.casefold() if chunk is not None else ""
         if label == self._open:
             return ()

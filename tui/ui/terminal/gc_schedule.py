@@ -67,10 +67,15 @@ class GcSchedule:
     def __init__(self, is_busy: Callable[[], bool]) -> None:
         self._is_busy = is_busy
         self._still = 0
+        """Ticks in a row without activity."""
         self._pause = 0
+        """Ticks in a row without an answer, even while the user types."""
         self._since = 0
+        """Ticks since the last full collection."""
         self._young = 0
+        """New objects at the last tick."""
         self._rounds = 0
+        """Young collections at the last tick, since the last full one."""
         self._exempted = 0
         """Collections since exempt objects were looked at."""
 

@@ -12,7 +12,7 @@ STEPS: Mapping[str, int] = {PREVIOUS: -1, NEXT: 1}
 
 
 def branch_mark(place: int, count: int) -> Line:
-    """The mark of the turn at this place, counted from 1, of so many."""
+    """The mark of the turn that is number ``place`` (from 1) of ``count`` siblings."""
     return [Run(" ‹ ", "muted", href=PREVIOUS), Run(f"{place}/{count}", "muted"), Run(" › ", "muted", href=NEXT)]
 
 

@@ -231,7 +231,7 @@ class RetryLine:
 
 UNBROKEN = "\u00a0"
 LONGEST_UNIT = 20
-"""Characters of a part that is never broken over two rows, nor from the dot before it: ``attempt 2 of 5``."""
+"""Parts up to this length (``attempt 2 of 5``) are never broken over two rows, nor parted from the dot before them."""
 
 
 def _left(seconds: float) -> str:
@@ -260,7 +260,7 @@ _EXPLAINED = frozenset(
 
 
 def sentences_of(error: PonderError) -> tuple[str, str]:
-    """What is said of a failure first, and below it: a provider's own words come after a plain sentence."""
+    """The sentence about a failure, and the details below it. A provider's own message follows a plain sentence."""
     is_reply = isinstance(error, ProviderError) and error.status is not None and error.kind in _EXPLAINED
     if not is_reply or not error.advice:
         return error.message, error.advice
