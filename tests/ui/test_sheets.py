@@ -92,6 +92,18 @@ async def test_the_palette_describes_the_selected_command_in_full_and_lists_rece
         assert "shift+f2" in after
 
 
+async def test_the_palette_suggests_commands_until_one_was_used() -> None:
+    async with on_stage(size=(120, 40)) as (app, _, pilot):
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Suggested" in screen_text(app))
+        listed = screen_text(app).partition("Suggested")[2]
+        assert all(listed.count(title) == 1 for title in ("New chat", "Model and thinking picker", "Settings"))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.chat)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Recent" in screen_text(app) and "Suggested" not in screen_text(app))
+
+
 async def test_a_command_that_needs_words_is_put_into_the_composer() -> None:
     async with on_stage(size=(120, 30)) as (app, _, pilot):
         await pilot.press("ctrl+p")

@@ -125,6 +125,8 @@ class FilterSheet(SearchSheet[R]):
 
 KEY = 14
 """Columns of a command's key or slash word."""
+SUGGESTED = ("session.new", "session.list", "model.pick", "view.find", "settings.show", "theme.set")
+"""What most users look for first, until they have used something."""
 
 
 class Palette(FilterSheet[str]):
@@ -150,9 +152,11 @@ class Palette(FilterSheet[str]):
             found = best(query, offered, lambda command: f"{command.title} /{command.slash} {command.group.value}")
             return [self._row(command, width) for command in found]
         recent = self.ponder.ui_services.recent_commands
-        groups = {"Recent": [command for name in recent for command in offered if command.id == name]}
+        first = recent or SUGGESTED
+        title = "Recent" if recent else "Suggested"
+        groups = {title: [command for name in first for command in offered if command.id == name]}
         for command in offered:
-            if command.id not in recent:
+            if command.id not in first:
                 groups.setdefault(command.group.value, []).append(command)
         rows: list[Row] = []
         for title, commands in groups.items():
