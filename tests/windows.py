@@ -53,12 +53,15 @@ def become_windows() -> None:
     for name in BEFORE:
         if importlib.util.find_spec(name.partition(".")[0]) is not None:  # the package of an extra may be missing
             importlib.import_module(name)
+    asyncio.new_event_loop().close()  # from Python 3.14 on, the first one decides by the system which loop to use
     for name in MODULES:
         sys.modules[name] = None  # type: ignore[assignment]  # as Python marks what cannot be imported
     for module, names in FUNCTIONS.items():
         for name in names:
             if hasattr(module, name):
                 delattr(module, name)
+    if hasattr(os, "process_cpu_count"):  # from Python 3.13 on; here it asks for the affinity
+        os.process_cpu_count = os.cpu_count
     sys.modules["msvcrt"] = _msvcrt()
     os.supports_dir_fd.clear()
     opened = os.open

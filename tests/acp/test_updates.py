@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tui.acp.updates import Updates
-from tui.domain.events import Streamed
-from tui.domain.stream import ResponseStarted, StreamEvent, TextDelta
+import pytest
+
+pytest.importorskip("acp")
+
+from tui.acp.updates import Updates  # noqa: E402 - only if the package is installed
+from tui.domain.events import Streamed  # noqa: E402
+from tui.domain.stream import ResponseStarted, StreamEvent, TextDelta  # noqa: E402
 
 
 def told(*events: StreamEvent) -> str:

@@ -173,6 +173,8 @@ async def test_a_damaged_lease_keeps_no_session_from_being_opened(tmp_path: Path
     await first.conversations.load("s")
     await first.database.run(lambda connection: connection.execute(f"UPDATE lease SET pid = {pid}") and None)
     assert (await second.conversations.load("s")).held_by is None
+    first.database.close()
+    second.database.close()
 
 
 async def test_a_holder_on_another_machine_is_believed_as_long_as_it_is_heard_of(tmp_path: Path) -> None:

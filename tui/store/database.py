@@ -70,7 +70,6 @@ class Database:
         self._tried = False
         """Whether opening for writing was attempted; readers wait for that."""
         self._repairs = 0
-        self._abandoned: list[sqlite3.Connection] = []
         self._waiting = 0
         self._lock = threading.Lock()
         self._closed = False
@@ -152,8 +151,8 @@ class Database:
         """Reopen when the file was removed or replaced: writes to the old one would be lost."""
         if self._connection is None or _identity(self.path) == self._file:
             return
-        # Closing it would delete the write-ahead log of the file that replaced it.
-        self._abandoned.append(self._connection)
+        # SQLite sees that the file has moved, and leaves the log of the one that replaced it alone.
+        self._connection.close()
         self._connection = None
         with suppress(RuntimeError):  # The executor is shutting down, so nothing reads any more.
             self._reading.submit(self._close_reader)
