@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("acp")
 
-from tui.acp.updates import Updates  # noqa: E402 - only if the package is installed
-from tui.domain.events import Streamed  # noqa: E402
-from tui.domain.stream import ResponseStarted, StreamEvent, TextDelta  # noqa: E402
+from tui.acp.updates import Updates
+from tui.domain.events import Streamed
+from tui.domain.stream import ResponseStarted, StreamEvent, TextDelta
 
 
 def told(*events: StreamEvent) -> str:
