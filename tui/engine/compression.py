@@ -77,7 +77,7 @@ class HistoryCompression:
         self._reported = False
 
     async def compress_if_needed(self, inputs: RequestInputs, publish: Publish) -> bool:
-        """Compress if the next request is too large; True if the view changed."""
+        """Compress if the next request is too large; True if something changed."""
         reading = self._ports.planner.meter(inputs)
         if not inputs.settings.compress or not is_due(reading):
             return False
@@ -110,7 +110,7 @@ class HistoryCompression:
     async def compress_now(
         self, inputs: RequestInputs, instruction: str, publish: Publish, *, fits: bool = True
     ) -> bool:
-        """Compress; True if the view changed. A failure changes nothing and is published.
+        """Compress; True if something changed. A failure changes nothing and is published.
 
         ``fits`` is False if the provider refused the conversation as too long.
         """
@@ -134,7 +134,7 @@ class HistoryCompression:
         after = self._ports.planner.meter(replace(inputs, compression=view)).effective
         self._pay(requests.runs)
         try:
-            reading = await self._set_view(inputs, replace(view, before=before, after=after))
+            reading = await self._set_compression(inputs, replace(view, before=before, after=after))
         finally:
             publish(CompressionFinished(before, after, summary=view.summary, runs=tuple(requests.runs)))
         self._log = self._log.finished(before, after, reading.trigger)
@@ -142,7 +142,7 @@ class HistoryCompression:
         return True
 
     def _failed(self, before: int, why: str, requests: _SummaryRequests, publish: Publish) -> None:
-        """Publish a failed compression: the view is unchanged, but the requests are paid for."""
+        """Publish a failed compression: nothing changes, but the requests are paid for."""
         runs = [replace(run, failure=run.failure or why) for run in requests.all()]
         self._pay(runs)
         publish(CompressionFinished(before, before, error=why, runs=tuple(runs)))
@@ -167,10 +167,10 @@ class HistoryCompression:
             return False
         self._log = CompressionLog()
         self._reported = False
-        publish(MeterChanged(await self._set_view(self._conversation.inputs(), undo(view))))
+        publish(MeterChanged(await self._set_compression(self._conversation.inputs(), undo(view))))
         return True
 
-    async def _set_view(self, inputs: RequestInputs, view: CompressionView | None) -> MeterReading:
+    async def _set_compression(self, inputs: RequestInputs, view: CompressionView | None) -> MeterReading:
         self._conversation.compression = view
         session = self._conversation.session
         try:
@@ -249,7 +249,7 @@ class HistoryCompression:
         view = self._ports.compressor.cut_results(inputs, newest_first=newest_first)
         if view is None:
             return False
-        reading = await self._set_view(inputs, view)
+        reading = await self._set_compression(inputs, view)
         publish(Notice(Severity.WARNING, "Large tool results were cut to fit the context; the originals are stored."))
         publish(MeterChanged(reading))
         return True

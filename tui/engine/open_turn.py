@@ -118,9 +118,9 @@ class OpenTurn:
     budget: Budget
     stored: Callable[[], None]
     """Record that the start of the turn is in the journal."""
-    take_steers: Callable[[], tuple[tuple[Block, ...], ...]] = tuple
+    take_after_step: Callable[[], tuple[tuple[Block, ...], ...]] = tuple
     """Take the queued prompts that go in after this step."""
-    steers_stored: Callable[[], None] = _nothing
+    after_step_stored: Callable[[], None] = _nothing
     """Record that they are in the journal."""
     messages: list[Message] = field(default_factory=list)
     round: int = 0

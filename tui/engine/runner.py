@@ -109,14 +109,14 @@ class Queue:
         self._leave_step()
         return job
 
-    def next_steers(self) -> tuple[tuple[Block, ...], ...]:
+    def next_after_step(self) -> tuple[tuple[Block, ...], ...]:
         """Remove and return the prompts that go in after this step."""
-        steers = tuple(job for job in self._jobs if isinstance(job, Prompt) and job.after_step)
-        if steers:
+        prompts = tuple(job for job in self._jobs if isinstance(job, Prompt) and job.after_step)
+        if prompts:
             self._jobs = deque(job for job in self._jobs if not job.after_step)
-            self._starting = steers
+            self._starting = prompts
             self.publish_changes()
-        return tuple(job.blocks for job in steers)
+        return tuple(job.blocks for job in prompts)
 
     def started(self) -> None:
         """Record that the jobs taken last are stored in a turn."""
@@ -320,8 +320,8 @@ class Runner:
             approvals=self.approvals,
             budget=self.budget,
             stored=self._queue.started,
-            take_steers=self._queue.next_steers,
-            steers_stored=self._queue.started,
+            take_after_step=self._queue.next_after_step,
+            after_step_stored=self._queue.started,
             messages=[
                 Message(id=ports.new_id(), role=Role.USER, blocks=blocks, language=conversation.settings.language)
             ],

@@ -177,14 +177,14 @@ class TurnLoop:
         await self.turn.add_results(tools.message_id, results)
         may_continue = self._may_continue(stop, over_limit=over_limit)
         if may_continue:
-            await self._steer()
+            await self._add_prompts_after_step()
         return may_continue
 
-    async def _steer(self) -> None:
+    async def _add_prompts_after_step(self) -> None:
         """Add what the user queued for after this step."""
-        for blocks in self.turn.take_steers():
+        for blocks in self.turn.take_after_step():
             await self.turn.add_user_message(blocks)
-        self.turn.steers_stored()
+        self.turn.after_step_stored()
 
     def _may_continue(self, stop: Stop, *, over_limit: bool) -> bool:
         self._cut_rounds = self._cut_rounds + 1 if stop.finish in _CUT else 0
