@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.fakes.bench import Bench, open_bench, outcome, words
 from tui.domain.blocks import DENIED
 from tui.tools.builtin.file_tools import ReadFile
-from tui.tools.permissions.guarded_paths import guarded_paths
+from tui.tools.permissions.guarded_paths import guarded_paths, normalized_path
 
 
 def listed(text: str) -> list[str]:
@@ -298,3 +299,15 @@ async def test_an_odd_configuration_of_git_guards_nothing_more(tmp_path: Path, c
     (tmp_path / "ws/.git/config").write_text(config)
     bench = open_bench(tmp_path, permissions={"allow": ["write"]})
     assert not (await bench.call("write_file", path="tools/other.sh", content="x")).failed
+
+
+@pytest.mark.parametrize("home", ["/home/u.ser", "/"])
+def test_another_process_is_told_the_same_in_one_expression(home: str) -> None:
+    guarded = guarded_paths(Path(home), {"KUBECONFIG": "/else/Kube.d"})
+    named = ["/else/Kube.d", "/else/Kube.d/x", "/else/Kube.d2", "/else/kubeXd", "/home/userx/.bashrc", "/etc/shadow"]
+    paths = [*named, *(str(Path(home, one)) for one in (*SECRETS, *STARTUP)), *(f"/x/{one}" for one in SECRETS)]
+    for table in (guarded.secret, guarded.startup):
+        told = re.compile(table.expression())
+        fits = {path: table.fits(Path(path)) for path in paths}
+        assert {path: told.search(normalized_path(Path(path))) is not None for path in paths} == fits
+        assert set(fits.values()) == {True, False}

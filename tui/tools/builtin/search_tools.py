@@ -286,7 +286,7 @@ class Grep:
             "globs": [one if "/" in one else f"**/{one}" for one in alternatives(glob)] if glob else [],
             "max_matches": arguments.max_matches,
             "skipped": sorted(SKIPPED),
-            "secret": "" if is_named else self.workspace.guarded.secret.expression.pattern,
+            "secret": "" if is_named else self.workspace.guarded.secret.expression(),
         }
         worker = Path(__file__).with_name("grep_worker.py")
         return self._command([sys.executable, "-I", "-S", str(worker)], json.dumps(order).encode())

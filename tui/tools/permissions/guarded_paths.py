@@ -31,6 +31,7 @@ _CACHES = frozenset({".cache", "node_modules", "__pycache__"})
 _PUBLIC = frozenset({"ca-bundle.pem", "ca.pem", "cacert.pem", "cacerts.pem", "cert.pem", "certs.pem", "roots.pem"})
 """Certificates of authorities, without which no program can prepare a connection."""
 
+_NOTHING = r"(?!)"
 _WILDCARD = re.compile(r"[*?]")
 
 
@@ -43,14 +44,11 @@ class PathList:
     named: tuple[Path, ...] = ()
     aliases: tuple[tuple[Path, Path], ...] = ()
     """Pairs of folders: paths below the first are looked up below the second (XDG_CONFIG_HOME and ``~/.config``)."""
-    expression: re.Pattern[str] = field(init=False)
-    """Matches a path after ``normalized_path``."""
+    normalized_home: str = field(init=False)
+    """The home folder after ``normalized_path``, without a slash at its end."""
 
     def __post_init__(self) -> None:
-        """Compile all patterns into one expression."""
-        named = [f"{path}/" for path in self.named]
-        alternatives = [_expression(pattern, self.home) for pattern in (*self.patterns, *named)]
-        object.__setattr__(self, "expression", re.compile("|".join(alternatives)))
+        object.__setattr__(self, "normalized_home", normalized_path(self.home).rstrip("/"))
 
     def holds(self, spellings: Sequence[Path]) -> bool:
         """Whether a path is on the list; ``spellings`` are its names, the real path last."""
@@ -59,7 +57,25 @@ class PathList:
     def fits(self, path: Path) -> bool:
         """Whether an absolute path is on the list under this name."""
         seen = [path, *(shown / path.relative_to(real) for real, shown in self.aliases if path.is_relative_to(real))]
-        return any(self.expression.search(normalized_path(one)) is not None for one in seen)
+        return any(map(self._fits, map(normalized_path, seen)))
+
+    def expression(self) -> str:
+        """One expression that matches a path after ``normalized_path``, for another process."""
+        below_home, elsewhere = _expressions(self.patterns)
+        home = re.escape(self.normalized_home)
+        named = [f"^{re.escape(normalized_path(path))}(?:/|$)" for path in self.named]
+        return "|".join((elsewhere.pattern, f"^{home}(?:{below_home.pattern})", *named))
+
+    def _fits(self, path: str) -> bool:
+        below_home, elsewhere = _expressions(self.patterns)
+        return (
+            elsewhere.search(path) is not None
+            or (
+                path.startswith(f"{self.normalized_home}/")
+                and below_home.match(path, len(self.normalized_home)) is not None
+            )
+            or any(f"{path}/".startswith(f"{normalized_path(one)}/") for one in self.named)
+        )
 
     def existing(self) -> list[Path]:
         """Existing paths that match patterns below the home folder or from the root, in any letter case."""
@@ -205,15 +221,25 @@ def _one_link_further(path: Path) -> Path | None:
     return done if done != path else None
 
 
-def _expression(pattern: str, home: Path) -> str:
-    """Convert a pattern to a regular expression for normalized paths."""
-    start, whole = "/", pattern
-    if pattern.startswith("~/"):
-        start, whole = "^" + re.escape(normalized_path(home)) + "/", pattern[2:]
-    elif pattern.startswith("/"):
-        start, whole = "^/", pattern[1:]
-    names = "/".join(_name(name) for name in whole.strip("/").split("/"))
-    return f"{start}{names}{'(?:/|$)' if pattern.endswith('/') else '$'}"
+@cache
+def _expressions(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Expressions for normalized paths: for what follows the home folder, and for whole paths.
+
+    They do not contain the home folder, so that there is one pair for each list: compiling one takes 8 ms.
+    """
+    below_home = [_expression(one.removeprefix("~/")) for one in patterns if one.startswith("~/")]
+    elsewhere = [
+        f"^{_expression(one)}" if one.startswith("/") else _expression(one)
+        for one in patterns
+        if not one.startswith("~/")
+    ]
+    return re.compile("|".join(below_home) or _NOTHING), re.compile("|".join(elsewhere) or _NOTHING)
+
+
+def _expression(pattern: str) -> str:
+    """Convert a pattern to a regular expression that begins with a slash."""
+    names = "/".join(_name(name) for name in pattern.strip("/").split("/"))
+    return f"/{names}{'(?:/|$)' if pattern.endswith('/') else '$'}"
 
 
 @cache
