@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -307,28 +307,36 @@ def _guards(workspace: Workspace) -> Guards:
     """The paths in the working folder that a sandboxed command must not change."""
     startup = workspace.guarded.startup
     # The full list is checked only for names with which a pattern can end: a folder scan is 30 times faster.
-    endings = {pattern.rstrip("/").rpartition("/")[2] for pattern in startup.patterns} | {p.name for p in startup.named}
-    endings |= {path.name for path in workspace.protected}
-    may_end = re.compile("|".join(fnmatch.translate(normalized_path(Path(name))) for name in endings))
+    may_end = _endings(startup.patterns)
+    own = {normalized_path(Path(path.name)) for path in (*startup.named, *workspace.protected)}
     all_is_ours = workspace.is_ours(workspace.root)
 
     @lru_cache(maxsize=65_536)
     def may_hold(name: str) -> bool:
-        return all_is_ours or may_end.match(normalized_path(Path(name))) is not None
+        normalized = normalized_path(Path(name))
+        return all_is_ours or normalized in own or may_end.match(normalized) is not None
 
     def holds(path: Path) -> bool:
         return startup.fits(path) or workspace.is_ours(path)
 
-    return Guards(holds, may_hold, _begins(workspace))
+    begins = _beginnings(startup.patterns)
+    return Guards(holds, may_hold, lambda name: begins.match(normalized_path(Path(name))) is not None)
 
 
-def _begins(workspace: Workspace) -> Callable[[str], bool]:
-    """Folder names with which a pattern continues: `.cargo` of `.cargo/config*`."""
-    above = {name for pattern in workspace.guarded.startup.patterns for name in pattern.rstrip("/").split("/")[:-1]}
-    fits = re.compile(
-        "|".join(fnmatch.translate(normalized_path(Path(name))) for name in above if name not in ("", "~"))
-    )
-    return lambda name: fits.match(normalized_path(Path(name))) is not None
+@cache
+def _endings(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Matches names with which a pattern can end."""
+    return _one_of({pattern.rstrip("/").rpartition("/")[2] for pattern in patterns})
+
+
+@cache
+def _beginnings(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Matches names of folders with which a pattern continues: `.cargo` of `.cargo/config*`."""
+    return _one_of({name for pattern in patterns for name in pattern.rstrip("/").split("/")[:-1]} - {"", "~"})
+
+
+def _one_of(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(fnmatch.translate(normalized_path(Path(name))) for name in names))
 
 
 def _names(listed: object) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 from functools import cache
@@ -134,16 +134,24 @@ def writable(rules: Rules, abi: int, folder: Path, carved: Iterable[Path]) -> No
 
 def grant(rules: Rules, path: Path, rights: Right, but: tuple[Path, ...]) -> None:
     """Grant the rights for all of ``path`` except what is in ``but``."""
-    below = tuple(out for out in but if out == path or path in out.parents)
-    if path in below:
+    depth = len(path.parts)
+    _grant(rules, path, int(rights), [out.parts[depth:] for out in but if out.is_relative_to(path)])
+
+
+def _grant(rules: Rules, path: Path, rights: int, but: Sequence[tuple[str, ...]]) -> None:
+    """Grant the rights; ``but`` holds names of ways down from the path, because comparing paths takes much longer."""
+    if () in but:
         return
-    if not below:
-        rules[str(path)] = rules.get(str(path), 0) | int(rights)
+    if not but:
+        rules[str(path)] = rules.get(str(path), 0) | rights
         return
+    below: dict[str, list[tuple[str, ...]]] = {}
+    for name, *rest in but:
+        below.setdefault(name, []).append(tuple(rest))
     try:
         with scandir(path) as entries:
             names = [entry.name for entry in entries if not entry.is_symlink()]
     except OSError:
         return
     for name in names:
-        grant(rules, path / name, rights, below)
+        _grant(rules, path / name, rights, below.get(name, ()))
