@@ -172,6 +172,7 @@ async def test_the_editor_stops_a_turn_and_what_arrived_is_kept(tmp_path: Path) 
         ).stop_reason == "end_turn"
 
 
+@pytest.mark.long
 async def test_a_cancel_right_after_the_prompt_stops_it(tmp_path: Path) -> None:
     with ScriptedModel(["Later."]) as model:
         _configured(tmp_path, model.config("openai-chat"))
@@ -400,6 +401,7 @@ async def test_nor_for_one_that_became_unreadable_while_the_editor_ran(tmp_path:
             await agent.new_session(cwd=str(tmp_path))
 
 
+@pytest.mark.long
 async def test_a_search_of_the_provider_asks_nobody_and_its_sources_follow_the_answer(tmp_path: Path) -> None:
     page = ("https://physics.example/c", "The speed of light")
     step = ([search(1, "speed of light"), found(1, page), said("Fast.", page)], "end_turn", 1)

@@ -159,6 +159,7 @@ async def test_a_kept_answer_does_not_become_the_path_when_the_user_comes_back_t
             assert [turn.id for turn in s.house.view().turns] == path
 
 
+@pytest.mark.long
 async def test_in_a_new_session_the_kept_answer_is_the_first_turn(tmp_path: Path) -> None:
     async with BillingServer((0, 0)) as server, screen(tmp_path, **prepare(tmp_path, server)) as s:
         await aside(s, "What is it?")

@@ -218,6 +218,7 @@ async def test_a_refusal_stops_all_of_them(tmp_path: Path) -> None:
         assert not any(server.seen for server in running.values())
 
 
+@pytest.mark.long
 async def test_levels_of_one_model_can_be_compared(tmp_path: Path) -> None:
     async with servers(tmp_path) as running, screen(tmp_path, size=(80, 24), **start()) as s:
         columns = await ask(s, "low, high Why?")
@@ -227,6 +228,7 @@ async def test_levels_of_one_model_can_be_compared(tmp_path: Path) -> None:
         assert sent[0] != sent[1]
 
 
+@pytest.mark.long
 async def test_narrow_screens_show_one_answer_or_pages_of_them(tmp_path: Path) -> None:
     async with servers(tmp_path), screen(tmp_path, size=(80, 24), **start()) as s:
         columns = await ask(s, f"{NAMES} Why?")

@@ -78,6 +78,7 @@ async def test_brackets_go_to_the_sibling_before_and_after(tmp_path: Path, *, no
         await s.until_toast("There is no other branch here.")
 
 
+@pytest.mark.long
 async def test_a_click_on_an_end_of_the_mark_goes_there(tmp_path: Path) -> None:
     async with talking(tmp_path, 4) as s:
         await two_branches(s)

@@ -145,6 +145,7 @@ async def test_a_cache_without_a_known_lifetime_has_no_time_and_no_end_to_tell(t
             assert EXPIRED not in s.text()
 
 
+@pytest.mark.long
 async def test_on_a_low_screen_all_rows_of_the_sidebar_are_visible(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", read=58_000, written=1_000), size=(110, 30)) as s:
         await s.ask("Why?")

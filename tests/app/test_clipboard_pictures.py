@@ -141,6 +141,7 @@ async def test_without_a_picture_the_key_says_so(tmp_path: Path) -> None:
         assert s.app.chat.composer.text == ""
 
 
+@pytest.mark.long
 async def test_attach_clipboard_is_a_command(tmp_path: Path) -> None:
     environment = _programs(tmp_path, wl_paste=LISTS_PNG + "cat picture.png")
     async with screen(tmp_path / "home", environment=environment) as s:

@@ -65,6 +65,7 @@ async def test_what_is_not_completed_by_a_row_is_sent_as_it_is_and_named_in_the_
         await s.until_toast("There is no model emini")
 
 
+@pytest.mark.long
 async def test_an_unknown_theme_is_answered_with_those_there_are(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         for typed, said in (

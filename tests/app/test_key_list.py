@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.app.screen_stage import screen
 from tests.ui.stage import type_in, until
 
@@ -23,6 +25,7 @@ async def test_key_alone_lists_the_providers_and_leads_to_the_dialog(tmp_path: P
         await s.until_it_says("enter a key")
 
 
+@pytest.mark.long
 async def test_a_click_on_what_counts_the_providers_lists_them(tmp_path: Path) -> None:
     async with screen(tmp_path, model="demo/demo/med") as s:
         for part in (slice(0, 80), slice(91, 120)):

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.app.screen_stage import Screen, screen
 from tests.ui.stage import until
 from tui.ui.dialogs.approval import QUIET_S, Approval
@@ -30,6 +32,7 @@ def past_quiet_time(question: Approval) -> None:
     question._since -= QUIET_S
 
 
+@pytest.mark.long
 async def test_help_and_the_palette_open_over_a_question_and_closing_them_denies_nothing(tmp_path: Path) -> None:
     async with asking(tmp_path, "make a bug") as (s, question):
         for key, words in (("f1", "search keys and commands"), ("ctrl+p", "filter commands")):

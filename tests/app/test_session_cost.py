@@ -106,6 +106,7 @@ async def shown(home: Path, ponder: Run, scripts: Sequence[Sequence[Step]], play
     return set(found.values())
 
 
+@pytest.mark.long
 async def test_whole_answers(tmp_path: Path, ponder: Run) -> None:
     async def play(s: Screen) -> None:
         await s.ask("Why?")

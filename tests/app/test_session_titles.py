@@ -68,6 +68,7 @@ async def test_a_title_of_the_user_stays_and_nobody_waits_for_one(tmp_path: Path
             await until(s.pilot, lambda: server.asked(TITLE) == 2)  # never answered: the program ends all the same
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("more", ["", f"{WANTED}\n[budget]\nsession = 5"])
 async def test_by_default_and_with_a_spending_limit_nothing_is_asked(tmp_path: Path, more: str) -> None:
     async with SideServer() as server:

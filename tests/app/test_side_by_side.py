@@ -264,6 +264,7 @@ async def test_a_question_in_the_background_says_who_asks_and_waits_for_its_sess
             await s.until_it_says("it ran")
 
 
+@pytest.mark.long
 async def test_a_click_on_the_line_goes_to_the_session_that_asks(tmp_path: Path) -> None:
     async with SideServer() as server:
         config(tmp_path, server.config(TOOLS))
@@ -427,6 +428,7 @@ async def test_no_word_is_lost_by_switching_at_random(tmp_path: Path, switches: 
                 await s.until_it_says(answer.split()[-1])
 
 
+@pytest.mark.long
 async def test_what_a_switch_shows_of_a_running_answer_is_what_has_arrived(tmp_path: Path) -> None:
     async with SideServer() as server:
         config(tmp_path, server.config())

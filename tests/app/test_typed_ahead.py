@@ -28,6 +28,7 @@ def hold_back_new_sessions(shown: Screen, monkeypatch: pytest.MonkeyPatch) -> tu
     return wanted, may_begin
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", ["ctrl+n", "/new"])
 async def test_what_is_typed_before_a_new_chat_is_shown_goes_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str

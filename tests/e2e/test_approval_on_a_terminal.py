@@ -81,11 +81,13 @@ def test_a_yes_counts_after_the_end_was_seen(tmp_path: Path) -> None:
         assert "\u00a1" not in terminal.text()
 
 
+@pytest.mark.long
 def test_every_key_of_the_sheet_is_named_at_80_columns(tmp_path: Path) -> None:
     with asking(tmp_path, "shell", command="ls") as terminal:
         terminal.wait_for("ctrl+c stop  esc esc no")
 
 
+@pytest.mark.long
 def test_a_long_change_ends_where_it_ends_and_a_no_writes_nothing(tmp_path: Path) -> None:
     file = tmp_path / "file.txt"
     content = "".join(f"row {number}\n" for number in range(3000)) + "\n" * 30 + "the last words"
@@ -100,6 +102,7 @@ def test_a_long_change_ends_where_it_ends_and_a_no_writes_nothing(tmp_path: Path
         assert not file.exists()
 
 
+@pytest.mark.long
 def test_nothing_that_could_hide_a_part_is_drawn_as_nothing(tmp_path: Path) -> None:
     hidden = "\u2028\u2029\u206a\u206f\u034f\U0001d173\U0001d17a\u3164\u202e\U000e0041\u2800\x9b\u00a0"
     command = (

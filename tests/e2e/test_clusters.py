@@ -33,6 +33,7 @@ def cells(screen: pyte.Screen, first: int = 0) -> list[list[pyte.screens.Char]]:
     return [[screen.buffer[row][column] for column in range(first, screen.columns)] for row in range(screen.lines)]
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("screen", [CodePointScreen, GraphemeScreen])
 def test_scrolling_past_clusters_leaves_every_cell_as_a_fresh_paint(

@@ -85,6 +85,7 @@ EMPTYING = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("keys", EMPTYING.values(), ids=EMPTYING)
 def test_emptying_the_composer_ends_an_edit(tmp_path: Path, keys: str) -> None:
@@ -98,6 +99,7 @@ def test_emptying_the_composer_ends_an_edit(tmp_path: Path, keys: str) -> None:
         assert "Answer A." in terminal.text()
 
 
+@pytest.mark.long
 def test_an_edit_that_is_emptied_and_written_anew_in_one_burst_replaces_nothing(tmp_path: Path) -> None:
     with started(tmp_path) as (terminal, model):
         exchange(terminal, model, "alpha?", "Answer A.")
@@ -107,6 +109,7 @@ def test_an_edit_that_is_emptied_and_written_anew_in_one_burst_replaces_nothing(
         assert "Answer A." in terminal.text()
 
 
+@pytest.mark.long
 def test_a_prompt_restored_after_an_error_is_an_ordinary_draft(tmp_path: Path) -> None:
     with started(tmp_path) as (terminal, model):
         model.fail(401)
@@ -118,6 +121,7 @@ def test_a_prompt_restored_after_an_error_is_an_ordinary_draft(tmp_path: Path) -
         assert "▌ omega?" in terminal.text()
 
 
+@pytest.mark.long
 def test_sending_a_restored_prompt_unchanged_asks_it_again_instead_of_twice(tmp_path: Path) -> None:
     with started(tmp_path) as (terminal, model):
         model.fail(401)
@@ -150,6 +154,7 @@ def test_escape_holds_the_queue_and_enter_sends_it(tmp_path: Path) -> None:
         assert prompts(model) == ["alpha?", "alpha?\n\nbeta?", "gamma?!"]
 
 
+@pytest.mark.long
 def test_escape_puts_a_held_queue_back_into_the_draft(tmp_path: Path) -> None:
     with started(tmp_path) as (terminal, model):
         terminal.type("alpha?\r")

@@ -175,6 +175,7 @@ def test_a_signal_while_an_answer_floods_in(tmp_path: Path, *, is_read: bool) ->
         assert as_before(terminal)
 
 
+@pytest.mark.long
 def test_a_signal_while_the_conversation_is_compressed(tmp_path: Path) -> None:
     with talking(tmp_path) as (terminal, model):
         for number in range(4):

@@ -38,6 +38,7 @@ def _allowed(terminal: Terminal, shows: str) -> None:
     terminal.until(is_shown, shows)
 
 
+@pytest.mark.long
 def test_progress_is_shown_in_the_row_and_a_form_above_the_conversation(tmp_path: Path) -> None:
     with Loopback() as model:
         model.configure(tmp_path)

@@ -6,6 +6,8 @@ import base64
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_clusters import settled
 from tests.e2e.test_living import PONDER, READY, talking
@@ -28,6 +30,7 @@ def shows_all(terminal: Terminal) -> bool:
     return all(re.sub(r"\s+", "", part) in shown for part in (*DRAWN[:2], UNKNOWN, *ROWS, "for$5and$6."))
 
 
+@pytest.mark.long
 def test_formulas_and_code_survive_streaming_reopening_and_copying(tmp_path: Path) -> None:
     with talking(tmp_path) as (terminal, model):
         model.think(*f"I see {INLINE[2]} here.")

@@ -63,6 +63,7 @@ def test_a_queued_prompt_comes_back_as_queued(tmp_path: Path) -> None:
             assert "queued" not in terminal.text()
 
 
+@pytest.mark.long
 def test_what_ran_in_the_background_is_stored_as_far_as_it_had_come(tmp_path: Path) -> None:
     with Loopback() as model:
         model.configure(tmp_path)

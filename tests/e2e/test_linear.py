@@ -30,6 +30,7 @@ def asked(terminal: LineTerminal, model: Loopback) -> None:
     terminal.until(lambda: model.asked.acquire(blocking=False), "a request")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("term", TERMS)
 def test_a_prompt_is_answered_in_lines_that_are_only_appended(tmp_path: Path, term: str) -> None:
     with LineTerminal(tmp_path, "-m", "demo/fast", term=term) as terminal:
@@ -45,6 +46,7 @@ def test_a_prompt_is_answered_in_lines_that_are_only_appended(tmp_path: Path, te
         assert b"\x1b" not in terminal.raw
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("term", TERMS)
 def test_a_whole_journey(tmp_path: Path, term: str) -> None:
     with Loopback() as model:
@@ -202,6 +204,7 @@ def stored(home: Path) -> list[str]:
         connection.close()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("end", "code"),
     [

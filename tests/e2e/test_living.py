@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 
@@ -62,6 +64,7 @@ def test_escape_stops_the_answer_at_once_and_keeps_what_came(tmp_path: Path) -> 
         assert "never seen" not in terminal.text()
 
 
+@pytest.mark.long
 def test_a_second_prompt_waits_and_is_then_asked(tmp_path: Path) -> None:
     with talking(tmp_path) as (terminal, model):
         model.say("the first answer")

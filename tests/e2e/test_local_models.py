@@ -54,6 +54,7 @@ def until(holds: object, what: str) -> None:
     raise AssertionError(what)
 
 
+@pytest.mark.long
 def test_on_a_terminal_it_says_that_the_model_is_loading_and_answers(tmp_path: Path) -> None:
     model = scripted_model(tmp_path, thinks="Let me see.", says="Hello from a file.", waits_for="go")
     with Terminal([*PONDER, "-m", str(model)], around(tmp_path), size=(110, 30)) as terminal:
@@ -70,6 +71,7 @@ def test_on_a_terminal_it_says_that_the_model_is_loading_and_answers(tmp_path: P
     wait_for_end(tmp_path)
 
 
+@pytest.mark.long
 def test_escape_stops_waiting_and_the_model_goes_on_loading(tmp_path: Path) -> None:
     model = scripted_model(tmp_path, waits_for="go")
     with Terminal([*PONDER, "-m", str(model)], around(tmp_path), size=(110, 30)) as terminal:

@@ -69,6 +69,7 @@ def with_picture(home: Path, screen: type[S], **more: str) -> Iterator[S]:
             yield terminal
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("colours", [{}, {"COLORTERM": ""}], ids=["true colours", "256 colours"])
 def test_an_attached_picture_is_drawn_covered_and_gone_with_its_session(
@@ -182,6 +183,7 @@ def test_inside_tmux_nothing_is_asked_and_pictures_are_half_blocks(tmp_path: Pat
         assert b"\x1b_G" not in terminal.raw
 
 
+@pytest.mark.long
 def test_a_picture_of_a_private_session_leaves_no_file(tmp_path: Path) -> None:
     (temporary := tmp_path / "temporary").mkdir()
     with with_picture(tmp_path, KittyScreen, TMPDIR=str(temporary)) as terminal:

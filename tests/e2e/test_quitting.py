@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_living import PONDER, READY
@@ -25,6 +27,7 @@ def stored_texts(home: Path) -> list[str]:
         connection.close()
 
 
+@pytest.mark.long
 def test_running_turns_are_asked_about_once_and_kept_as_far_as_they_came(tmp_path: Path) -> None:
     with Loopback() as first, Loopback() as second:
         first.configure(tmp_path)

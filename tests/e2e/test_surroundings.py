@@ -61,6 +61,7 @@ def test_the_c_locale_draws_the_same_screen(tmp_path: Path) -> None:
     assert [*plain[:-2], plain[-1]] == [*usual[:-2], usual[-1]]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("background", "light"), [("ffff/ffff/ffff", True), ("1c1c/1c1c/1c1c", False)])
 def test_the_theme_follows_the_terminals_background(tmp_path: Path, background: str, light: bool) -> None:
     with Terminal(PONDER, environment(tmp_path), size=(80, 24), background=background) as terminal:

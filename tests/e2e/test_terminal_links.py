@@ -54,6 +54,7 @@ def test_links_are_opened_again_on_every_row_and_only_where_the_terminal_knows_t
     assert "".join(rows).strip("()") == LONG
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("term", ["xterm-kitty", "foot"])
 def test_a_terminal_that_is_known_gets_links(tmp_path: Path, term: str) -> None:

@@ -59,6 +59,7 @@ def test_prompts_and_models_of_both_windows_are_remembered(tmp_path: Path) -> No
         assert {name.partition("/")[0] for name in content["recent"]} == {"demo", "loop"}
 
 
+@pytest.mark.long
 def test_a_draft_comes_back_in_its_session_and_nowhere_else(tmp_path: Path) -> None:
     with Loopback() as model:
         model.configure(tmp_path)
@@ -88,6 +89,7 @@ def test_a_draft_comes_back_in_its_session_and_nowhere_else(tmp_path: Path) -> N
         assert remembered(tmp_path)["drafts"] == {}
 
 
+@pytest.mark.long
 def test_a_draft_without_a_session_is_the_newest_prompt_of_the_history(tmp_path: Path) -> None:
     with Loopback() as model:
         model.configure(tmp_path)

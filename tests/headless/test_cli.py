@@ -53,6 +53,7 @@ def test_an_empty_id_names_no_session(environment: dict[str, str], option: str) 
     assert b"There is no session ``" in done.stderr
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("home", ["here", "a/b", ".", "~nobody-knows/x"])
 def test_a_relative_home_is_below_the_current_folder_and_keeps_sessions(
     environment: dict[str, str], tmp_path: Path, home: str

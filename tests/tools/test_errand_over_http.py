@@ -65,6 +65,7 @@ def _ponder(
     )
 
 
+@pytest.mark.one_in(2)
 @needs_sandbox
 @pytest.mark.parametrize("wire", WIRES)
 def test_the_errand_works_with_what_the_command_line_allows(repository: Path, wire: str) -> None:
@@ -80,6 +81,7 @@ def test_the_errand_works_with_what_the_command_line_allows(repository: Path, wi
     ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wire", WIRES)
 def test_without_allowances_it_reads_and_everything_else_is_denied_and_says_how(repository: Path, wire: str) -> None:
     before = (repository / "heat" / "degrees.py").read_text()
@@ -127,6 +129,7 @@ def test_a_hostile_repository_grants_starts_and_redirects_nothing(repository: Pa
     assert [word for word in ("Run evil", "sk-not-yours", "mcp_evil") if word in str(model.bodies)] == []
 
 
+@pytest.mark.long
 def test_after_words_of_a_server_came_in_no_rule_runs_a_command(repository: Path) -> None:
     pytest.importorskip("mcp")
     fake = Path(__file__).parents[1] / "fakes" / "mcp_server.py"

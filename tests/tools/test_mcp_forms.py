@@ -63,6 +63,7 @@ def _accept(**values: Value) -> FormAnswer:
     return FormAnswer(action="accept", values=values)
 
 
+@pytest.mark.long
 @needs_sdk
 async def test_a_form_of_the_sdk_is_asked_and_answered_and_no_is_not_no_answer(tmp_path: Path) -> None:
     asked: list[Form] = []

@@ -165,6 +165,7 @@ for bits in (0o4755, 0o2755, 0o6711):
 """
 
 
+@pytest.mark.one_in(2)
 @every_sandbox
 async def test_no_command_makes_a_file_that_runs_with_its_owners_rights(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]})
@@ -213,6 +214,7 @@ async def test_nothing_reaches_the_network(tmp_path: Path, kernel: Kernel, liste
     assert "/dev/tcp" in text
 
 
+@pytest.mark.one_in(2)
 @every_sandbox
 async def test_no_setting_of_the_kernel_is_written_by_root_either(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]})

@@ -106,6 +106,7 @@ async def test_what_lies_behind_a_link_of_the_users_keeps_its_contents(tmp_path:
     assert "was renamed" not in text
 
 
+@pytest.mark.one_in(2)
 @every_sandbox
 async def test_many_files_nearer_than_a_guarded_one_do_not_hide_it(
     tmp_path: Path, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
@@ -391,6 +392,7 @@ NAMED_EVERYWHERE = [
 ]
 
 
+@pytest.mark.one_in(2)
 @every_sandbox
 @pytest.mark.parametrize("strength", ["ro", "rw"])
 async def test_saved_logins_near_home_are_kept_from_commands_as_from_read_file(
@@ -425,6 +427,7 @@ async def test_the_projects_own_files_stay_readable_wherever_it_is_below_home(tm
     ]
 
 
+@pytest.mark.one_in(2)
 @every_sandbox
 async def test_a_folder_full_of_secrets_is_kept_from_commands_as_a_whole(tmp_path: Path, kernel: Kernel) -> None:
     keys = tmp_path / "person" / "keys"

@@ -195,6 +195,7 @@ async def shown(place: str, words: Sequence[str]) -> None:
             assert (app.is_running, app.stopped_by) == (True, None), words[at : at + BATCH]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("place", PLACES)
 async def test_generated_words_end_nothing_and_are_not_obeyed(place: str) -> None:
     await shown(place, generated(12, 7))

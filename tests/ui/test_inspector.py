@@ -56,6 +56,7 @@ async def test_the_request_folds_and_its_keys_are_masked() -> None:
         assert "x-api-key" not in screen_text(app)
 
 
+@pytest.mark.long
 async def test_a_click_on_a_tab_turns_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheet, "FITTING_S", 60.0)  # it is painted when it has its height: then the tabs stay
     async with on_stage(*scenes.CONVERSATION, size=(120, 50)) as (app, _, pilot):

@@ -75,6 +75,7 @@ async def test_end_follows_again_and_first_ends_the_line_of_a_draft() -> None:
         await until(pilot, lambda: transcript.column.following)
 
 
+@pytest.mark.long
 async def test_a_click_on_the_line_that_tells_of_new_ones_follows_again() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 24)) as (app, _, pilot):
         await pilot.press("pageup")

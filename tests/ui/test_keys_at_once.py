@@ -155,6 +155,7 @@ async def test_thousands_of_arrows_and_backspaces_are_few_steps_and_end_where_ea
         assert len(steps) < 30
 
 
+@pytest.mark.long
 async def test_arrows_at_once_move_through_the_rows_of_an_open_list(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await Typist(s).type("/co" + "\x1b[B" * (LONG_RUN * 2 + 1))
@@ -163,6 +164,7 @@ async def test_arrows_at_once_move_through_the_rows_of_an_open_list(tmp_path: Pa
         assert s.app.chat.composer.text == "/co"
 
 
+@pytest.mark.long
 async def test_commands_of_vim_at_once_are_commands(tmp_path: Path) -> None:
     async with screen(tmp_path, assignments=("ui.vim=true",)) as s:
         await Typist(s).type("word " * 20 + "\x1b[27u0" + "x" * 40)
@@ -182,6 +184,7 @@ async def test_a_key_that_opens_a_sheet_is_waited_for_by_those_after_it(tmp_path
         assert s.app.chat.composer.text == ""
 
 
+@pytest.mark.long
 async def test_of_moves_of_the_mouse_only_the_last_counts_and_buttons_keep_their_place(tmp_path: Path) -> None:
     moves = "".join(f"\x1b[<35;{5 + number % 50};{5 + number % 20}M" for number in range(100))
     drag = "".join(f"\x1b[<32;{5 + number};12M" for number in range(20))

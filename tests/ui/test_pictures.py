@@ -113,6 +113,7 @@ async def test_a_picture_of_a_tool_is_drawn_below_its_call_folded_or_not() -> No
         await until(pilot, lambda: "map.png: image" not in screen_text(app) and is_map(app))
 
 
+@pytest.mark.long
 async def test_a_picture_of_a_tool_is_drawn_when_the_call_ends() -> None:
     turn, asked, result, _ = tool_turn()
     async with on_stage() as (app, services, pilot):

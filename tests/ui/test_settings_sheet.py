@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.settings.layers import Layer
 from tui.settings.schema import keys
@@ -60,6 +62,7 @@ async def test_settings_are_changed_with_arrows_and_space_and_saved_or_not() -> 
         await until(pilot, lambda: services.settings.layers().provenance("ui.bell").layer is Layer.SESSION)
 
 
+@pytest.mark.long
 async def test_booleans_switch_with_space_where_a_group_has_a_human_title() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
         await app.ui_services.run_line("/settings")

@@ -199,6 +199,7 @@ def bright_facts(app: PonderApp) -> list[str]:
     return [part.text.strip() for part in strip if part.style and part.style.bold and part.text.strip()]
 
 
+@pytest.mark.long
 async def test_keys_scroll_both_answers_until_s_is_pressed() -> None:
     long = "\n\n".join(f"Paragraph {number}." for number in range(60))
     turns = scenes.turn("How many?", long, 1), scenes.turn("How many?", long, 2)
@@ -213,6 +214,7 @@ async def test_keys_scroll_both_answers_until_s_is_pressed() -> None:
         await until(pilot, lambda: screen_text(app).count("Paragraph 0.") == 1)
 
 
+@pytest.mark.long
 async def test_without_room_two_answers_are_one_above_the_other_or_shown_one_at_a_time() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 40)) as (app, _, pilot):
         await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
@@ -429,6 +431,7 @@ async def test_the_cursor_of_a_field_blinks_only_where_things_may_move(motion: b
         await until(pilot, lambda: isinstance(app.focused, Field) and app.focused.cursor_blink is motion)
 
 
+@pytest.mark.long
 async def test_answers_side_by_side_begin_at_their_tops_in_columns_of_one_width() -> None:
     said = "\n\n".join(f"Paragraph {number}." for number in range(60))
     turns = [scenes.turn(f"How many, {number}?", said, number, "Short.") for number in (1, 2)]

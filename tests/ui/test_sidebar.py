@@ -50,12 +50,14 @@ async def test_the_sidebar_lists_the_model_in_use_and_some_others_that_can_be_as
         ]
 
 
+@pytest.mark.long
 async def test_a_click_on_the_number_of_other_models_opens_the_whole_list() -> None:
     async with on_stage(size=(120, 50)) as (app, _, pilot):
         await pilot.click(RowList, offset=(4, 7))
         await until(pilot, lambda: "Model and thinking" in screen_text(app))
 
 
+@pytest.mark.long
 async def test_all_facts_follow_the_bar_of_the_whole_list() -> None:
     async with on_stage(size=(120, 50)) as (app, _, pilot):
         await pilot.press("ctrl+t")
@@ -121,6 +123,7 @@ async def test_what_is_heard_of_the_model_meanwhile_does_not_move_the_bar() -> N
         await until(pilot, lambda: services.models.chosen == ["med"])
 
 
+@pytest.mark.long
 async def test_the_list_changes_the_level_too_and_enter_uses_both() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
         await pilot.press("ctrl+t")
@@ -228,6 +231,7 @@ async def test_a_star_marks_a_favourite_and_takes_the_mark_away() -> None:
         await until(pilot, lambda: "claude-haiku-4-5 ★" not in screen_text(app))
 
 
+@pytest.mark.long
 async def test_the_mouse_takes_models_and_levels_too() -> None:
     async with on_stage(size=(120, 40)) as (_app, services, pilot):
         await pilot.click(RowList, offset=(4, 1))

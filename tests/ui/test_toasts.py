@@ -79,6 +79,7 @@ async def test_a_message_of_several_rows_moves_the_conversation_up_while_it_is_s
         await until(pilot, lambda: area.size.height == height)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(200, 60), (120, 40)])
 async def test_a_long_message_is_as_wide_as_the_composer(size: tuple[int, int]) -> None:
     async with on_stage(*scenes.CONVERSATION, size=size) as (app, _, pilot):
