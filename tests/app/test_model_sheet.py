@@ -60,7 +60,7 @@ async def test_rows_say_window_price_and_state_and_the_sidebar_lists_one_demo(tm
     async with screen(tmp_path, model="demo/demo/med") as s:
         await until(s.pilot, lambda: s.app.chat.sidebar.picker.filled)
         listed = [line[91:].strip() for line in s.text().splitlines()]
-        assert listed[1:4] == ["MODEL", "● demo", "+ 14 providers: /key"]
+        assert listed[2:5] == ["MODEL", "● demo", "+ 14 providers: /key"]
         await s.pilot.press("ctrl+t")
         await s.until_it_says("→ 43,008 tokens")
         await type_in(s.pilot, "claude-opus-4-5")
