@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
-from tests.ui.stage import make_app, screen_text, until
+from tests.ui.stage import make_app, on_stage, screen_text, until
 from tui.domain.listing import ProviderInfo
 from tui.ui.app import PonderApp
-from tui.ui.chat.empty_state import PROMPTS
+from tui.ui.chat.empty_state import PROMPTS, EmptyState
 
 NO_KEY = "no key: /key x"
 
@@ -77,3 +77,11 @@ async def test_providers_without_a_key_are_one_line_together() -> None:
             "○ Groq       the key was refused",
             "+ 4 providers: /key",
         ]
+
+
+async def test_a_problem_with_a_file_is_told_without_the_marks_of_code() -> None:
+    async with on_stage(size=(90, 30)) as (app, services, pilot):
+        problems = (("`config.toml`, line 8: `providers.gateway` has no key `env`", "Did you mean `key_env`?"),)
+        app.chat.query_one(EmptyState).show(services.keys.availability(), problems, "demo/demo")
+        await until(pilot, lambda: "⚠ config.toml, line 8: providers.gateway has no key env" in screen_text(app))
+        assert "Did you mean key_env?" in screen_text(app)

@@ -94,9 +94,10 @@ class EmptyState(Static):
 
 def _problem_lines(problems: Sequence[tuple[str, str]]) -> Iterator[Content]:
     for sentence, advice in problems[:4]:
-        yield Content.styled("⚠ ", "$warning") + Content(one_line(sentence, 200))
+        # Names are quoted as code, for the command line and the log.
+        yield Content.styled("⚠ ", "$warning") + Content(one_line(sentence.replace("`", ""), 200))
         if advice:
-            yield Content.styled(f"  {one_line(advice, 200)}", "$quiet")
+            yield Content.styled(f"  {one_line(advice.replace('`', ''), 200)}", "$quiet")
 
 
 def _provider_lines(providers: Sequence[ProviderInfo], name: str) -> Iterator[Content]:

@@ -26,7 +26,7 @@ GAP = (1, 0, 0, 0)
 """Around the conversation: the blank row under the title bar."""
 
 
-def toast_text(text: str, advice: str) -> str:
+def toast_text(text: str, advice: str = "") -> str:
     """What a toast says. Messages quote names as code, for the command line and the log; a toast is plain text."""
     return printable(f"{text} · {advice}" if advice else text).replace("`", "")[:LONGEST]
 

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 from tui.domain.errors import PonderError
 from tui.domain.listing import KeyCheck
 from tui.domain.printable import one_line, printable
+from tui.ui.chat.toasts import toast_text
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.input.field import Field
 
@@ -79,9 +80,8 @@ class KeyDialog(Sheet[bool]):
             )
             if not checked.works:
                 self._doubted = key
-                text = f"✗ {printable(checked.message)}\n"
                 self._wrong.update(
-                    Content.styled(text, "$error")
+                    Content.styled(f"✗ {toast_text(checked.message)}\n", "$error")
                     + Content.styled(
                         "Not saved. Paste another key, or press enter again to use this one.", "$foreground"
                     )
@@ -89,7 +89,7 @@ class KeyDialog(Sheet[bool]):
                 return
             said = await keys.save_key(self._provider, key, keep=self._keep)
         except PonderError as error:
-            self._wrong.update(Content.styled(f"✗ {printable(error.message)}", "$error"))
+            self._wrong.update(Content.styled(f"✗ {toast_text(error.message)}", "$error"))
             return
         self._field.value = ""
         self.ponder.chat.refresh_models()
