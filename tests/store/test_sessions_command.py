@@ -222,3 +222,13 @@ def test_the_title_is_the_question_not_what_was_piped_in() -> None:
     blocks = tuple(TextBlock(text=text) for text in ('<file name="a">\nx\n</file>', "a,b\n1,2\n", "Sum the columns"))
     turn = Turn(id="t", messages=(Message(id="m", role=Role.USER, blocks=blocks),))
     assert title_from(turn) == "Sum the columns"
+
+
+def test_the_title_is_the_question_behind_the_files_in_one_text() -> None:
+    def titled(text: str) -> str:
+        return title_from(Turn(id="t", messages=(Message(id="m", role=Role.USER, blocks=(TextBlock(text=text),)),)))
+
+    files = '<file name="a">\nx\n</file> <file name="b">\ny\n</file>'
+    assert titled(f"{files} Sum the columns") == "Sum the columns"
+    assert titled(f"{files} \n") == '<file name="a"> x </file> <file name="b"> y </file>'
+    assert titled("<file is a word") == "<file is a word"

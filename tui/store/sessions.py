@@ -18,6 +18,7 @@ from tui.store.codec import Unreadable, dumps, loads, spec_from, to_object
 from tui.store.fulltext import unindex
 from tui.store.open_database import SUMMARIES_SINCE, version
 
+FILE_END = "\n</file>"
 TITLE_LENGTH = 60
 LAST_DATE = 1e11
 """Seconds since the epoch; later values are not accepted as dates."""
@@ -178,7 +179,7 @@ def title_from(turn: Turn) -> str:
     """A title from the last text of a prompt, because piped input and attachments come before the question."""
     prompt = next((message for message in turn.messages if message.role is Role.USER), None)
     texts = [block.text for block in prompt.blocks if isinstance(block, TextBlock)] if prompt is not None else []
-    asked = [text for text in texts if text.strip() and not text.startswith("<file ")] or texts
+    asked = [rest for rest in map(_without_files, texts) if rest.strip()] or texts
     words = _in_one_line(asked[-1][: 8 * TITLE_LENGTH] if asked else "").split()
     title = ""
     for word in words:
@@ -187,6 +188,13 @@ def title_from(turn: Turn) -> str:
             return (title or longer[: TITLE_LENGTH - 1]) + "…"
         title = longer
     return title
+
+
+def _without_files(text: str) -> str:
+    """A text without the files before it: in a draft that begins with ``@``, they are one text with the question."""
+    while text.startswith("<file ") and FILE_END in text:
+        text = text.partition(FILE_END)[2].lstrip()
+    return "" if text.startswith("<file ") else text
 
 
 def _in_one_line(text: str) -> str:

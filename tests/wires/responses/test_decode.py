@@ -441,3 +441,11 @@ def test_a_server_that_contradicts_itself_again_and_again_is_refused():
     with pytest.raises(ProviderError, match="again and again") as refused:
         fed(*stream)
     assert not refused.value.retryable
+
+
+@pytest.mark.long
+def test_thousands_of_calls_are_not_compared_with_each_other():
+    """Compared with each other, they would take an hour."""
+    finished = [done(call("{}", id=f"fc_{at}", call_id=f"call_{at}"), at) for at in range(60_000)]
+    _, events = fed(*finished, done(call("{}", id="fc_7", call_id="call_7"), 60_000))
+    assert sum(isinstance(made, BlockFinished) for made in events) == 60_000

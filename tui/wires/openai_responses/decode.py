@@ -64,6 +64,8 @@ class ResponseOutput:
         self._writing = NOT_WRITING
         self._next_index = 0
         self._restarts = 0
+        self._finished_calls: dict[tuple[str, str], CallItem] = {}
+        """By id and call id."""
 
     def next_piece(self, event: Any) -> StreamEvent | None:
         """Fast path: return the event of a delta of the open part; None or LookupError for any other event."""
@@ -214,14 +216,15 @@ class ResponseOutput:
         names = (text(raw, "id"), text(raw, "call_id"))
         if not isinstance(position, int) or position in self._items or not all(names):
             return
-        for item in self._items.values():
-            if isinstance(item, CallItem) and (text(item.done, "id"), text(item.done, "call_id")) == names:
-                self._items[position] = item
-                return
+        if (finished := self._finished_calls.get(names)) is not None:
+            self._items[position] = finished
 
     def _settle(self, item: Item, raw: Json) -> Sequence[StreamEvent]:
         try:
-            return item.settle(raw)
+            events = item.settle(raw)
+            if isinstance(item, CallItem):
+                self._finished_calls.setdefault((text(raw, "id"), text(raw, "call_id")), item)
+            return events
         except Contradiction:
             item.done = raw
             self._restarts += 1
@@ -238,10 +241,11 @@ class ResponseOutput:
             if item.done is not None and item.done not in finished.values():  # a repeated call is there twice
                 finished[position] = item.done
         self._items.clear()
+        self._finished_calls.clear()
         self._writing = NOT_WRITING
         for position, raw in finished.items():
             item = self._items[position] = new_item(text(raw, "type"), self._new_index)
-            events += item.settle(raw)
+            events += self._settle(item, raw)
         return events
 
     def final_items(self, output: Sequence[Json], *, whole_response: bool) -> list[StreamEvent]:
