@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import struct
+import sys
 import tempfile
 from pathlib import Path
 
@@ -290,6 +291,25 @@ def test_bubblewrap_mounts_the_working_folder_then_what_it_must_not_change_then_
     places = [text.index(step) for step in steps]
     assert places == sorted(places)
     assert "--bind /ws" not in " ".join(wrappers.bubblewrap_arguments("/b", temporary=Path("/t"), writable=None))
+
+
+@pytest.mark.parametrize(
+    ("number", "landlock_abi", "program"),
+    [(100, 7, "/usr/bin/bwrap"), (300, 7, sys.executable), (300, 0, "/usr/bin/bwrap")],
+)
+async def test_bubblewrap_is_left_where_it_would_mount_very_much(
+    tmp_path: Path, number: int, landlock_abi: int, program: str
+) -> None:
+    for name in range(number):
+        (tmp_path / str(name)).mkdir()
+        (tmp_path / str(name) / ".envrc").touch()
+    sandbox = Sandbox(
+        folder=tmp_path,
+        guards=Guards(lambda path: path.name == ".envrc"),
+        kernel=lambda: Kernel(landlock=landlock_abi, seccomp=True, bubblewrap="/usr/bin/bwrap"),
+    )
+    async with sandbox.confine(WRITES, ["/bin/true"], {}) as confined:
+        assert confined.argv[0] == program
 
 
 def test_a_bwrap_of_the_working_folder_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

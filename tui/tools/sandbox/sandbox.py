@@ -24,6 +24,8 @@ from tui.tools.sandbox import landlock, seccomp, wrappers
 from tui.tools.sandbox.guarded_entries import Entries, Guards, SetAsideResult, guarded_entries, set_aside
 
 CHILD = Path(__file__).with_name("child.py")
+MOST_MOUNTS = 500
+"""Paths up to which bubblewrap is used: it takes a while for each, and its command line has a limit."""
 _KERNEL_FOLDERS = (("dev",), ("proc",), ("sys",))
 _REFUSALS = (
     r"permission denied|operation not permitted|read-only file system|network is unreachable|invalid cross-device link"
@@ -193,7 +195,8 @@ class Sandbox:
             return Confined(strength, (str(wrappers.SEATBELT_PROGRAM), "-p", profile, *argv), {})
         spec = temporary / "sandbox.json"
         child = (sys.executable, "-I", "-S", str(CHILD), str(spec), str(os.getpid()), *argv)
-        if kernel.bubblewrap is not None:
+        mounts = len(carved) + len(wrappers.folders_between(carved, self.folder)) + len(hidden)
+        if kernel.bubblewrap is not None and (mounts <= MOST_MOUNTS or not kernel.landlock):
             text = _specification_text(_inside_bubblewrap())
             spec.write_text(text, encoding="utf-8")
             prefix = wrappers.bubblewrap_arguments(
