@@ -20,8 +20,9 @@ from tests.patience import PATIENCE_S
 from tests.store.stage import Stage, a_turn, open_stage, rich_turn
 from tui.domain.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from tui.domain.messages import Turn
+from tui.store import database
 from tui.store.database import Database
-from tui.store.open_database import file_system_of, migrations, store_error
+from tui.store.open_database import SILENT_S, file_system_of, migrations, store_error
 
 
 async def test_a_full_disk_is_told_and_what_was_there_stays(stage: Stage) -> None:
@@ -223,6 +224,7 @@ def test_the_kernel_says_which_file_system_a_path_is_on() -> None:
 
 
 async def test_another_program_in_the_way_is_told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", SILENT_S)  # instead of waiting for it much longer
     await stage.keep("s", a_turn(1))
     await stage.database.run(lambda connection: None)
     other = sqlite3.connect(stage.database.path, isolation_level=None)
@@ -297,7 +299,7 @@ def test_nothing_is_opened_before_it_is_needed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("limit", [8 << 10, 100 << 10])
+@pytest.mark.parametrize("limit", [pytest.param(8 << 10, marks=pytest.mark.long), 100 << 10])
 def test_a_limit_for_the_size_of_files_is_named(tmp_path: Path, limit: int) -> None:
     resource = pytest.importorskip("resource")
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PONDER_HOME": str(tmp_path / "home")}

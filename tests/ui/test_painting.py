@@ -104,6 +104,7 @@ async def test_the_first_screen_is_laid_out_and_painted_once(monkeypatch: pytest
     monkeypatch.setattr(SparingCompositor, "reflow", laid_out)
     monkeypatch.setattr(SparingCompositor, "_render_chops", painted)
     monkeypatch.setattr(screens, "PANELS_AFTER_S", PATIENCE_S)  # a key comes before them
+    monkeypatch.setattr(screens, "DISCOVER_AFTER_S", PATIENCE_S)  # what it finds is laid out
     app = make_app(FakeServices(chat=FakeChat(()), values={"ui.motion": False}))
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await pilot.press("x")
