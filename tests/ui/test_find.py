@@ -64,6 +64,15 @@ async def test_the_bar_of_find_follows_the_conversation_below_it() -> None:
         await until(pilot, lambda: (bar.region.x, bar.region.width) == (area.region.x, 60))
 
 
+async def test_find_covers_no_conversation_without_box_drawing_either() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24), values={"ui.plain": True}) as (app, _, pilot):
+        await app.ui_services.run_line("/find class Drake")
+        await until(pilot, lambda: "1 of 3" in screen_text(app))
+        rows = screen_text(app).splitlines()
+        assert "find" in rows[-3]
+        assert any("grep" in row and "class Drake" in row for row in rows[:-3])
+
+
 async def test_nothing_found_is_said() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
         await app.ui_services.run_line("/find xyzzy")
