@@ -38,6 +38,8 @@ async def test_help_and_the_palette_open_over_a_question_and_closing_them_denies
         for key, words in (("f1", "search keys and commands"), ("ctrl+p", "filter commands")):
             await s.pilot.press(key)
             await s.until_it_says(words)
+            opened_at = question._now()
+            question._now = lambda opened_at=opened_at: opened_at  # type: ignore[misc]  # the keys come at once
             past_quiet_time(question)
             await s.pilot.press("escape", "escape")
             await until(s.pilot, lambda: s.app.screen is question)

@@ -100,6 +100,7 @@ def test_a_call_that_is_taken_back_while_it_waits_is_cancelled(engine: EngineThr
 def test_every_call_until_the_end_is_run_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     lost: list[object] = []
     monkeypatch.setattr("sys.unraisablehook", lambda told: lost.append(told.exc_value))
+    monkeypatch.setattr("tui.engine.thread.STOP_WITHIN_S", PATIENCE_S)
 
     def call_until_refused(thread: EngineThread, calling: threading.Event) -> None:
         with contextlib.suppress(RuntimeError):
