@@ -57,3 +57,4 @@ async def test_any_history_has_the_same_paths_siblings_and_costs(tmp_path: Path,
     assert {row.id: (row.parent, row.prompt, row.model, row.cost) for row in await stage.library.turn_tree("s")} == tree
     loaded = await memory.load("s")
     assert cost_of((*paid_in(loaded.turns), *loaded.elsewhere)).dollars == pytest.approx(0.25 * len(turns))
+    stage.database.close()
