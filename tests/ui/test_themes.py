@@ -17,6 +17,7 @@ from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_strips, screen_text, until
 from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
+from tui.domain.events import ApprovalAsked, ApprovalSettled
 from tui.ui.app import PonderApp
 from tui.ui.dialogs.theme_picker import contrast
 from tui.ui.input.field import Field
@@ -180,6 +181,25 @@ async def test_in_sixteen_colours_what_is_not_typed_is_dim() -> None:
         await pilot.press("ctrl+p")
         await until(pilot, lambda: "Commands" in screen_text(app))
         assert app.screen.query_one(Field).get_component_rich_style("input--placeholder").dim
+
+
+@pytest.mark.frames
+async def test_in_sixteen_colours_the_conversation_is_seen_only_where_a_sheet_is_about_it() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40), theme="ansi") as (app, services, pilot):
+        seen = "Planets are common"
+        await until(pilot, lambda: seen in screen_text(app))
+        for line, words in (("/find guesses", " of "), ("/theme", "dusk")):
+            await app.ui_services.run_line(line)
+            await until(pilot, lambda words=words: app.screen is not app.chat and words in screen_text(app))
+            assert seen in screen_text(app), line
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is app.chat)
+        services.chat.publish(*scenes.begun("Do it"), ApprovalAsked("live", "c9", "shell", "Run it", "ls", (), ""))
+        await until(pilot, lambda: " ASKS " in screen_text(app) and "Do it" in screen_text(app))
+        services.chat.publish(ApprovalSettled("live", "c9", False))
+        await until(pilot, lambda: app.screen is app.chat)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Commands" in screen_text(app) and "ponder ·" not in screen_text(app))
 
 
 async def test_in_sixteen_colours_the_selected_row_can_be_read_whatever_they_are() -> None:
