@@ -190,7 +190,8 @@ async def test_in_sixteen_colours_the_conversation_is_seen_only_where_a_sheet_is
         await until(pilot, lambda: seen in screen_text(app))
         for line, words in (("/find guesses", " of "), ("/theme", "dusk")):
             await app.ui_services.run_line(line)
-            await until(pilot, lambda words=words: app.screen is not app.chat and words in screen_text(app))
+            await until(pilot, lambda: app.screen is not app.chat)
+            await until(pilot, lambda words=words: words in screen_text(app))  # type: ignore[misc]  # bound now
             assert seen in screen_text(app), line
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is app.chat)
