@@ -35,5 +35,5 @@ def test_a_theme_that_is_set_and_does_not_exist_is_said(tmp_path: Path) -> None:
     config.mkdir(parents=True)
     (config / "config.toml").write_text('[ui]\ntheme = "dusc"\n')
     with Terminal([*PONDER, "-m", "demo/fast"], environment(tmp_path), size=(100, 30)) as terminal:
-        terminal.wait_for("There is no theme `dusc`: `dusk` is used.")
+        terminal.wait_for("There is no theme dusc: dusk is used.")
         terminal.wait_for("Did you mean dusk?")
