@@ -14,6 +14,7 @@ import pytest
 
 from tests.app.local_stage import OWN_SERVER, processes, scripted_model, surroundings, wait_for_end
 from tests.app.stage import House, heard_until, house
+from tests.patience import PATIENCE_S
 from tests.providers.gguf_files import write_gguf
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.model_spec import parse_spec
@@ -286,7 +287,9 @@ async def test_an_idle_model_leaves_the_memory_and_comes_back_with_the_next_requ
     async with house(tmp_path, environment=surroundings(tmp_path), model=str(model), assignments=idle) as h:
         await said(h)
         await asyncio.to_thread(wait_for_end, tmp_path)
-        assert await h.services.model_server() == "- model server: not running"
+        async with asyncio.timeout(PATIENCE_S):
+            while await h.services.model_server() != "- model server: not running":
+                await asyncio.sleep(0.01)  # its files are removed when it has ended
         assert await said(h) == "Hello from here."
     wait_for_end(tmp_path)
 
