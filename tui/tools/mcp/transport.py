@@ -125,7 +125,7 @@ def _bounded(receiver: ReadStream[SessionMessage | Exception], sender: WriteStre
 
 
 class _Bounded:
-    """What a server sends, with lists that are not too long, and without requests before earlier ones are answered."""
+    """What a server sends, within limits, and without requests before earlier ones are answered."""
 
     def __init__(self, stream: ReadStream[SessionMessage | Exception], unanswered: set[RequestId]) -> None:
         self._stream = stream
@@ -139,7 +139,7 @@ class _Bounded:
     async def receive(self) -> SessionMessage | Exception:
         while self._is_left_out(received := await self._stream.receive()):
             pass
-        return _with_short_lists(received)
+        return _within_limits(received)
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -150,7 +150,7 @@ class _Bounded:
     async def __anext__(self) -> SessionMessage | Exception:
         while self._is_left_out(received := await self._stream.__anext__()):
             pass
-        return _with_short_lists(received)
+        return _within_limits(received)
 
     def _is_left_out(self, received: SessionMessage | Exception) -> bool:
         """Whether this is one request too many: the SDK answers each in a task of its own."""
@@ -204,9 +204,18 @@ class _Answering:
         return await self._stream.__aexit__(kind, error, traceback)
 
 
-def _with_short_lists(received: SessionMessage | Exception) -> SessionMessage | Exception:
+def _within_limits(received: SessionMessage | Exception) -> SessionMessage | Exception:
+    """Shorten long lists, and remove the schemas of results.
+
+    The SDK would compare each result with its schema while nothing else runs: a pattern such as `(a|a)*` in it takes
+    for ever, and a result that does not fit would be lost. For the model, a result is text, whatever its schema says.
+    """
     answer = received.message if isinstance(received, SessionMessage) else None
     result = answer.result if isinstance(answer, JSONRPCResponse) else {}
+    tools = result.get("tools")
+    for tool in tools if isinstance(tools, list) else ():
+        if isinstance(tool, dict):
+            tool.pop("outputSchema", None)
     for name, rows in result.items():
         if isinstance(rows, list) and len(rows) > MOST_ROWS:
             result[name] = rows[:MOST_ROWS]
