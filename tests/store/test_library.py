@@ -118,6 +118,16 @@ async def test_a_session_can_be_deleted_for_good(stage: Stage) -> None:
     assert await stage.titles("findable") == []
 
 
+async def test_no_word_of_a_session_that_was_deleted_for_good_is_left_in_the_files(stage: Stage) -> None:
+    for name in ("kept", "gone", "other"):
+        await stage.keep(name, a_turn(1, f"about xylophone{name}"))
+    await stage.library.purge("gone")
+    stage.database.close()
+    left = b"".join(file.read_bytes() for file in stage.database.path.parent.iterdir() if file.is_file())
+    assert b"xylophonekept" in left
+    assert b"xylophonegone" not in left
+
+
 async def test_a_session_can_be_named_by_a_part_of_its_id_or_its_title(stage: Stage) -> None:
     await stage.keep("01ABCDEF", a_turn(1, "alpha"))
     await stage.keep("01ABCXYZ", a_turn(1, "beta"))

@@ -110,6 +110,11 @@ def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
         connection.execute("UPDATE message SET indexed = 0 WHERE seq = ?", (message,))
 
 
+def drop_removed_words(connection: sqlite3.Connection) -> None:
+    """Write the index anew without what ``unindex`` only marked as removed: words with their places are a text."""
+    connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+
+
 def index_all(connection: sqlite3.Connection) -> None:
     """Rebuild the index."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")

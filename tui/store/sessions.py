@@ -15,7 +15,7 @@ from tui.domain.listing import SessionInfo
 from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec
 from tui.store.codec import Unreadable, dumps, loads, spec_from, to_object
-from tui.store.fulltext import unindex
+from tui.store.fulltext import drop_removed_words, unindex
 from tui.store.open_database import SUMMARIES_SINCE, version
 
 FILE_END = "\n</file>"
@@ -264,6 +264,7 @@ def settings_of(connection: sqlite3.Connection, session: int) -> tuple[ModelSpec
 
 def purge(connection: sqlite3.Connection, sessions: Sequence[int]) -> None:
     """Delete permanently, including index entries and large contents that no other session uses."""
+    connection.execute("PRAGMA secure_delete = ON")  # Else what was deleted is in the file until it is overwritten.
     for session in sessions:
         messages = [
             row[0]
@@ -277,3 +278,4 @@ def purge(connection: sqlite3.Connection, sessions: Sequence[int]) -> None:
         connection.execute("UPDATE turn SET parent = NULL WHERE session = ?", (session,))
         connection.execute("DELETE FROM session WHERE seq = ?", (session,))
     connection.execute("DELETE FROM blob WHERE hash NOT IN (SELECT hash FROM block_blob)")
+    drop_removed_words(connection)
