@@ -21,6 +21,16 @@ async def test_typing_searches_and_shows_where_it_was_found() -> None:
         await until(pilot, lambda: "1 session" in screen_text(app) and "asked about sky and more" in screen_text(app))
 
 
+async def test_a_list_that_does_not_show_all_sessions_says_so() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 30)) as (app, services, pilot):
+        row = services.library.rows[0]
+        services.library.rows = [replace(row, id=f"old{number}", title=f"day {number}") for number in range(201)]
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "the first 200 sessions · type to find others" in screen_text(app))
+        await type_in(pilot, "day 20")
+        await until(pilot, lambda: " 2 sessions" in screen_text(app))
+
+
 async def test_enter_opens_what_the_bar_is_on() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, services, pilot):
         await pilot.press("ctrl+s")

@@ -7,6 +7,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from tui.domain.fast_dataclass import dataclass
+from tui.domain.format_numbers import count
 from tui.domain.thinking import Asked, ModelSpec
 
 
@@ -34,6 +35,17 @@ class SessionInfo:
     hit_turn: str | None = None
     hit_terms: tuple[str, ...] = ()
     """The search terms to find in the text."""
+
+
+MOST_LISTED = 200
+"""Sessions that a list shows; the others are found by searching."""
+
+
+def number_of_sessions(found: int, how_to_find: str) -> str:
+    """How many sessions are listed, and how to find the others if there are more."""
+    if found <= MOST_LISTED:
+        return count(found, "session")
+    return f"the first {MOST_LISTED} sessions · {how_to_find} others"
 
 
 class Activity(StrEnum):

@@ -11,7 +11,7 @@ from tui.app.export_file import new_export_file
 from tui.domain.cost import Cost
 from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
-from tui.domain.listing import Activity, OpenSessionInfo, SessionInfo
+from tui.domain.listing import MOST_LISTED, Activity, OpenSessionInfo, SessionInfo, number_of_sessions
 from tui.domain.printable import one_line
 from tui.linear.questions import Choice, NotAnswered
 from tui.linear.sentences import ended, spoken
@@ -63,14 +63,15 @@ def session_row(row: SessionInfo, now: float, *, current: bool, doing: OpenSessi
 
 async def choose_session(app: LinearApp, query: str) -> None:
     """List the sessions, and do something with one."""
-    found = await app.services.library.sessions(query)
+    found = await app.services.library.sessions(query, MOST_LISTED + 1)
     if not found:
         app.out.say(["No session matches." if query else "There are no sessions yet."])
         return
     doing = {row.id: row for row in app.services.sessions.open_sessions()}
     here, now = app.services.chat.session_id, time.time()
-    rows = [session_row(row, now, current=row.id == here, doing=doing.get(row.id)) for row in found]
-    chosen = await app.questions.choose([f"{count(len(rows), 'session')}:"], rows, find=True)
+    rows = [session_row(row, now, current=row.id == here, doing=doing.get(row.id)) for row in found[:MOST_LISTED]]
+    heading = number_of_sessions(len(found), "/sessions WORDS finds")
+    chosen = await app.questions.choose([f"{heading}:"], rows, find=True)
     if chosen is None:
         return
     row = next(row for row in found if row.id == chosen)

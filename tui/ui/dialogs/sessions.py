@@ -19,7 +19,7 @@ from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Severity
 from tui.domain.format_numbers import count
-from tui.domain.listing import Activity, OpenSessionInfo, SessionInfo
+from tui.domain.listing import MOST_LISTED, Activity, OpenSessionInfo, SessionInfo, number_of_sessions
 from tui.domain.printable import one_line
 from tui.ui.dialogs.filter_sheet import SearchSheet
 from tui.ui.dialogs.sheet import Keys, Sheet
@@ -236,13 +236,13 @@ class Sessions(SearchSheet[str]):
     @work(exclusive=True, group="search")
     async def _search(self, at: str | None = None) -> None:
         try:
-            found = await self._services.library.sessions(self.query_text)
+            found = await self._services.library.sessions(self.query_text, MOST_LISTED + 1)
         except PonderError as error:
             self.note(error.message, "$error")
             return
-        self._rows = {row.id: row for row in found}
+        self._rows = {row.id: row for row in found[:MOST_LISTED]}
         self._show_rows(at)
-        self.note(count(len(found), "session"))
+        self.note(number_of_sessions(len(found), "type to find"))
         self._preview()
 
     def _show_rows(self, at: str | None = None) -> None:
