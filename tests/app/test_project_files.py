@@ -117,7 +117,7 @@ async def test_what_a_trusted_file_says_is_text_and_sets_nothing(tmp_path: Path,
 
 
 def _project(folder: Path, tmp_path: Path) -> ProjectFiles:
-    project = ProjectFiles(folder, UserState(tmp_path / "memory.json"))
+    project = ProjectFiles(folder, UserState(tmp_path / "memory.json"), {})
     project.read()
     return project
 
@@ -154,3 +154,17 @@ def test_the_home_folder_and_the_root_are_not_trusted(tmp_path: Path, monkeypatc
     for folder in (tmp_path, Path("/")):
         with pytest.raises(UsageError, match="holds more than a project"):
             _project(folder, tmp_path).trust()
+
+
+@pytest.mark.parametrize("secret", [".env", "deploy/id_rsa", "credentials.json"])
+def test_a_link_to_a_file_that_may_hold_secrets_is_not_followed(tmp_path: Path, secret: str) -> None:
+    root = _repository(tmp_path, "Be kind.")
+    (root / "deploy").mkdir()
+    (root / secret).write_text("TOKEN=abc", "utf-8")
+    (root / "notes").symlink_to(secret)
+    inner = root / "a"
+    inner.mkdir()
+    (inner / "AGENTS.md").symlink_to(root / "notes")
+    project = _project(inner, tmp_path)
+    assert [file.text for file in project.files] == ["Be kind."]
+    assert project.problems == ["`a/AGENTS.md` leads to a file that may hold secrets and is not used."]

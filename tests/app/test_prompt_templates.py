@@ -145,6 +145,18 @@ def test_a_template_of_a_project_that_is_a_link_to_elsewhere_is_not_read(tmp_pat
     )
 
 
+def test_a_template_of_a_project_that_is_a_link_to_secrets_is_not_read(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    folder = _write(project / ".ponder" / "prompts")
+    (project / ".env").write_text("TOKEN=abc", "utf-8")
+    (folder / "leak.md").symlink_to(project / ".env")
+    found = _read(tmp_path / "prompts", project)
+    assert (found.by_name, found.problems) == (
+        {},
+        ["The prompt `leak.md` of the project cannot be read: it leads to a file that may hold secrets."],
+    )
+
+
 def test_the_file_that_was_checked_is_the_one_that_is_attached(tmp_path: Path) -> None:
     """A repository can hold a file whose name differs by a quote from a link to elsewhere."""
     (tmp_path / "secret.txt").write_text("secret", "utf-8")

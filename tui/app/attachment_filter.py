@@ -19,6 +19,11 @@ def secret_paths(environment: Mapping[str, str]) -> PathList:
     return guarded_paths(home.resolve(), environment).secret
 
 
+def may_hold_secrets(path: Path, environment: Mapping[str, str]) -> bool:
+    """Whether the name of a file, or one that its links lead through, is one of those. Blocking."""
+    return secret_paths(environment).holds(spellings(path.absolute()))
+
+
 class AttachmentFilter:
     """Files that nobody named one by one, and why they are left out. The lists are those of completion."""
 

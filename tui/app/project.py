@@ -37,7 +37,8 @@ class ProjectService:
         from tui.app.prompt_templates import read_templates
 
         root = self._files.root if self._files.trusted else None
-        self.templates = read_templates(self._current.program.paths.prompts, root, builtins)
+        program = self._current.program
+        self.templates = read_templates(program.paths.prompts, root, builtins, program.environment)
         return self.templates
 
     async def blocks(self, name: str, arguments: str, run: Callable[[str, bool], Awaitable[str]]) -> tuple[Block, ...]:

@@ -6,7 +6,7 @@ nothing else: it sets nothing and allows nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tui.app.user_state import UserState
@@ -29,8 +29,9 @@ class InstructionFile:
 class ProjectFiles:
     """The instructions found from the project's folder down to the working folder."""
 
-    def __init__(self, folder: Path, state: UserState) -> None:
+    def __init__(self, folder: Path, state: UserState, environment: Mapping[str, str]) -> None:
         self._state = state
+        self._environment = environment
         self.root = _root(folder)
         """The folder that is trusted: that of the repository, or the working folder."""
         self._folder = folder
@@ -77,8 +78,8 @@ class ProjectFiles:
         for depth in range(len(inner) + 1):
             path = self.root.joinpath(*inner[:depth], NAME)
             try:
-                if path.is_symlink() and not path.resolve().is_relative_to(self.root):
-                    self.problems.append(f"`{self.shown(path)}` leads out of the project and is not used.")
+                if path.is_symlink() and (where := self._where_not_to(path)):
+                    self.problems.append(f"`{self.shown(path)}` leads {where} and is not used.")
                     continue
                 text = read_user_text(path, LARGEST + 1)
             except (OSError, RuntimeError) as error:
@@ -90,6 +91,15 @@ class ProjectFiles:
                 )
             elif text is not None and text.strip():
                 yield InstructionFile(path=path, text=text)
+
+    def _where_not_to(self, link: Path) -> str:
+        """Where a link leads that is not followed; "" if it is."""
+        from tui.app.attachment_filter import may_hold_secrets
+
+        if not link.resolve().is_relative_to(self.root):
+            return "out of the project"
+        # Whoever wrote the link does not own what the user keeps in the folder.
+        return "to a file that may hold secrets" if may_hold_secrets(link, self._environment) else ""
 
 
 def _root(folder: Path) -> Path:

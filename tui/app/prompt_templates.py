@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tui.app.attachment_filter import secret_paths
+from tui.app.attachment_filter import may_hold_secrets
 from tui.app.attachments import read_attachment
 from tui.app.shell_quotes import ESCAPE, opened_before
 from tui.domain.blocks import Block, TextBlock
@@ -21,7 +21,6 @@ from tui.domain.errors import UsageError
 from tui.domain.format_numbers import count
 from tui.domain.printable import one_line
 from tui.settings.user_files import read_user_text
-from tui.tools.permissions.guarded_paths import spellings
 
 FOLDER_IN_PROJECT = Path(".ponder") / "prompts"
 LARGEST = 100_000
@@ -102,7 +101,9 @@ class PromptTemplates:
     problems: list[str] = field(default_factory=list)
 
 
-def read_templates(own: Path, project: Path | None, builtins: Collection[str]) -> PromptTemplates:
+def read_templates(
+    own: Path, project: Path | None, builtins: Collection[str], environment: Mapping[str, str] | None = None
+) -> PromptTemplates:
     """Read the templates of the user and of a trusted project. Blocking.
 
     The names of the program's own commands cannot be taken, and a project cannot replace a template of the user.
@@ -120,7 +121,7 @@ def read_templates(own: Path, project: Path | None, builtins: Collection[str]) -
                 found.problems.append(f"{where} is not used: there is another `/{name}`.")
             else:
                 try:
-                    found.by_name[name] = _read(path, name, root)
+                    found.by_name[name] = _read(path, name, root, environment or {})
                 except OSError as error:
                     found.problems.append(f"{where} cannot be read: {error.strerror}.")
     return found
@@ -141,9 +142,11 @@ def _files(folder: Path | None, problems: list[str]) -> list[Path]:
     return paths[:MOST]
 
 
-def _read(path: Path, name: str, project: Path | None) -> PromptTemplate:
+def _read(path: Path, name: str, project: Path | None, environment: Mapping[str, str]) -> PromptTemplate:
     if project is not None and not _is_in(path, project):
         raise OSError(0, "it leads out of the project")
+    if project is not None and path.is_symlink() and may_hold_secrets(path, environment):
+        raise OSError(0, "it leads to a file that may hold secrets")
     text = read_user_text(path, LARGEST) or ""
     head: Mapping[str, str] = {}
     if (front := _FRONT.match(text)) is not None:
@@ -279,6 +282,6 @@ def _named_file(template: PromptTemplate, name: str, folder: Path, environment: 
     if not target.is_relative_to(template.project):
         raise UsageError(f"{named} is not in the project.")
     # Whoever wrote the template does not own what the user keeps in the folder.
-    if secret_paths(environment).holds(spellings((folder / path).absolute())):
+    if may_hold_secrets(folder / path, environment):
         raise UsageError(f"{named} may hold secrets.", advice="Attach it yourself if it is to be sent.")
     return target

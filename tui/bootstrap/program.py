@@ -97,7 +97,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
         ),
         engine=EngineThread(),
         user_state=user_state,
-        project=_project(options, user_state),
+        project=_project(options, user_state, environment),
         toolbox=toolbox,
         local_models=local_models,
         session_toolbox=toolbox,
@@ -125,12 +125,12 @@ def _with_servers(config: ConfigFile, servers: Mapping[str, object]) -> ConfigFi
     return replace(config, tables={**config.tables, "mcp": {**mcp, "servers": both}})
 
 
-def _project(options: LaunchOptions, user_state: UserState) -> ProjectFiles | None:
+def _project(options: LaunchOptions, user_state: UserState, environment: Mapping[str, str]) -> ProjectFiles | None:
     if options.headless and not user_state.trusted:
         return None
     from tui.app.project_files import ProjectFiles
 
-    project = ProjectFiles(options.folder, user_state)
+    project = ProjectFiles(options.folder, user_state, environment)
     project.read()
     return project
 
