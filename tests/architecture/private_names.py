@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
+from tests.architecture.trees import nodes_of, parsed
 from tests.program_modules import program_modules
 
 DOCUMENTED = {"_asdict", "_fields", "_make", "_replace", "_exit", "_typeshed"}
@@ -23,9 +24,8 @@ def is_private(name: str) -> bool:
 
 def private_uses(source: str) -> Iterator[tuple[int, str]]:
     """Line and name of every private name that this source uses and does not define."""
-    tree = ast.parse(source)
-    own = set(definitions(tree))
-    for node in ast.walk(tree):
+    own = set(definitions(nodes_of(source)))
+    for node in nodes_of(source):
         for name in _named_by(node):
             if is_private(name) and name not in own and name not in DOCUMENTED:
                 yield getattr(node, "lineno", 0), name
@@ -46,9 +46,9 @@ def _named_by(node: ast.AST) -> Iterator[str]:
             pass
 
 
-def definitions(tree: ast.AST) -> Iterator[str]:
+def definitions(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Names of functions, classes, variables, fields, slots and attributes of ``self`` and ``cls``; no local ones."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
@@ -75,7 +75,7 @@ def overrides() -> Iterator[tuple[str, str, str]]:
     """File, name and base class of every private name that a class of ``tui`` shares with a base in another file."""
     for cls in _classes():
         own = {name for name in definitions_of(cls) if is_private(name)}
-        for base in cls.__mro__[1:]:
+        for base in cls.__mro__[1:] if own else ():
             if base.__module__ in (cls.__module__, "builtins", "typing", "abc", "enum"):
                 continue
             for name in sorted(own & set(definitions_of(base))):
@@ -94,7 +94,7 @@ def definitions_of(cls: type) -> frozenset[str]:
     node = _written(cls.__module__).get(cls.__qualname__)
     if node is None:  # written in C, or made at run time
         return frozenset(vars(cls))
-    return frozenset(definitions(node))
+    return frozenset(definitions(ast.walk(node)))
 
 
 @cache
@@ -104,7 +104,7 @@ def _written(module: str) -> dict[str, ast.ClassDef]:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):
         return {}
-    return dict(_classes_within(ast.parse(source), ""))
+    return dict(_classes_within(parsed(source), ""))
 
 
 def _classes_within(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.trees import nodes_of
 from tui.domain.format_numbers import count, noun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +25,7 @@ PLURAL = re.compile(rf"^ (?:(?!for)[a-z]+ )?(?:{NOUNS})\b")
 
 def by_hand(source: str) -> Iterator[int]:
     """Lines with a number beside a plural noun. Constants are exempt: it is known that they are more than one."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if not isinstance(node, ast.JoinedStr):
             continue
         for value, after in zip(node.values, node.values[1:], strict=False):

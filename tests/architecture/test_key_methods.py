@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from tests.architecture.trees import nodes_of
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -12,7 +14,7 @@ def not_for_keys(source: str) -> list[str]:
     """Members of classes named like handlers of keys that cannot be called as one."""
     return [
         f"{of.name}.{member.name}"
-        for of in ast.walk(ast.parse(source))
+        for of in nodes_of(source)
         if isinstance(of, ast.ClassDef)
         for member in of.body
         if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef)

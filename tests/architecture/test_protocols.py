@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.architecture.trees import nodes_of
+
 ROOT = Path(__file__).resolve().parents[2]
 
 ALONE = {
@@ -29,7 +31,7 @@ class Class:
 
 
 def classes_in(source: str, module: str) -> Iterator[Class]:
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.ClassDef):
             bases = tuple(ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases)
             yield Class(f"{module}.{node.name}", bases, frozenset(_members(node)))

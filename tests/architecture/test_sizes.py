@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.trees import nodes_of
+
 ROOT = Path(__file__).resolve().parents[2]
 MAX_LINES = 500
 MAX_METHODS = 30
@@ -31,7 +33,7 @@ def test_no_class_has_more_than_30_methods() -> None:
         source = path.read_text()
         if not path.is_relative_to(ROOT / "tui") or source.count("def ") <= MAX_METHODS:
             continue
-        for node in ast.walk(ast.parse(source)):
+        for node in nodes_of(source):
             if isinstance(node, ast.ClassDef):
                 methods = sum(isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) for item in node.body)
                 if methods > MAX_METHODS:

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.architecture.trees import nodes_of
+
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = 40
 ALONE = {
@@ -21,7 +23,7 @@ def importers(sources: Mapping[str, str]) -> dict[str, set[str]]:
     """For each module, the modules that import it or something in it."""
     found: dict[str, set[str]] = defaultdict(set)
     for module, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
+        for node in nodes_of(source):
             names: list[str] = []
             if isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]

@@ -7,6 +7,8 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+from tests.architecture.trees import nodes_of
+
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = {".py", ".md", ".toml", ".tcss", ".json", ".sql", ".txt", ""}
 MACHINE_PATH = re.compile(r"/(?:wo" + r"rk|ro" + r"ot|ho" + r"me/[a-z]+)/[a-z]")
@@ -56,7 +58,7 @@ def test_the_top_level_is_the_one_we_promise() -> None:
 def test_a_string_beside_an_attribute_describes_that_attribute() -> None:
     hits = []
     for path in sorted((ROOT / "tui").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path.read_text(encoding="utf-8")):
             body = getattr(node, "body", None)
             if isinstance(body, list):
                 hits += [

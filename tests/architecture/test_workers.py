@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from tests.architecture.trees import nodes_of
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -12,7 +14,7 @@ def workers_without_a_thread(source: str) -> list[int]:
     """The lines that call ``run_worker`` without ``thread``."""
     return [
         node.lineno
-        for node in ast.walk(ast.parse(source))
+        for node in nodes_of(source)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "run_worker"
