@@ -9,6 +9,7 @@ from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual.screen import Screen
 
+from tests.ui.applied_styles import apply_once
 from tests.ui.parsed_styles import parse_once
 from tests.ui.stillness import stands_still
 from tui.ui import global_keys
@@ -60,3 +61,4 @@ def _no_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture(autouse=True)
 def _styles_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textual.css.stylesheet.Stylesheet._parse_rules", parse_once)
+    monkeypatch.setattr("textual.css.stylesheet.Stylesheet.apply", apply_once)

@@ -1,0 +1,103 @@
+"""One search for the style rules of a widget for all applications of a test process.
+
+Every application builds the same tree of widgets, and applies hundreds of rules to each of them several times: a sixth
+of the time of these tests. What applies depends on the rules and on the types, names, classes and states of the widget
+and of all that it is within; for these the answer is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+
+FLAGS = ("_has_hover_style", "_has_focus_within", "_has_order_style", "_has_odd_or_even")
+
+apply_as_textual = Stylesheet.apply
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What applying found out: what a widget has to heed, and its rules if there are any."""
+
+    flags: tuple[bool, ...]
+    rules: Any
+
+
+class Known:
+    """What is known of one list of rules; the list keeps the rules, so that no others get their place in memory."""
+
+    def __init__(self, rules: list[RuleSet]) -> None:
+        self.rules = rules
+        self.states: dict[frozenset[str], tuple[str, ...]] = {}
+        self.found: dict[tuple[object, ...], Found] = {}
+
+    def key(self, sheet: Stylesheet, node: DOMNode) -> tuple[object, ...]:
+        """All that the search looks at."""
+        names = frozenset(node._selector_names)
+        if names not in self.states:
+            limited = [rule for name in sheet.rules_map.keys() & names for rule in sheet.rules_map[name]]
+            self.states[names] = tuple(sorted({state for rule in limited for state in rule.pseudo_classes}))
+        asked = self.states[names]
+        return tuple(
+            (type(each), each._id, each.classes, tuple(_is_in(each, state) for state in asked))
+            for each in node.css_path_nodes
+        )
+
+
+def _is_in(node: DOMNode, state: str) -> bool:
+    check: Callable[[Any], bool] | None = node._PSEUDO_CLASSES.get(state)
+    return check is not None and bool(check(node))
+
+
+_known: dict[tuple[int, ...], Known] = {}
+_last: list[tuple[list[RuleSet], Known]] = []
+"""The list of rules asked for last, and what is known of it."""
+
+
+def _known_of(rules: list[RuleSet]) -> Known:
+    if not _last or _last[0][0] is not rules:
+        _last[:] = [(rules, _known.setdefault(tuple(map(id, rules)), Known(rules)))]
+    return _last[0][1]
+
+
+def apply_once(
+    self: Stylesheet, node: DOMNode, *, animate: bool = False, cache: dict[tuple[Any, ...], Any] | None = None
+) -> None:
+    """As the original."""
+    known = _known_of(self.rules)
+    key = known.key(self, node)
+    found = known.found.get(key)
+    if found is None:
+        known.found[key] = _found(self, node, animate=animate)
+        return
+    for flag, value in zip(FLAGS, found.flags, strict=True):
+        setattr(node, flag, value)
+    if found.rules is not None:
+        self.replace_rules(node, found.rules, animate=animate)
+    self._process_component_classes(node)
+
+
+def _found(sheet: Stylesheet, node: DOMNode, *, animate: bool) -> Found:
+    """Apply as the original does, and hear which rules it found. Parts of the widget are applied within."""
+    rules: list[Any] = []
+    outer = vars(sheet).get("replace_rules")
+
+    def heard(to: DOMNode, found: Any, animate: bool = False) -> None:
+        if to is node:
+            rules.append(found)
+        Stylesheet.replace_rules(to, found, animate)
+
+    vars(sheet)["replace_rules"] = heard
+    try:
+        apply_as_textual(sheet, node, animate=animate)
+    finally:
+        if outer is None:
+            del vars(sheet)["replace_rules"]
+        else:
+            vars(sheet)["replace_rules"] = outer
+    return Found(tuple(getattr(node, flag) for flag in FLAGS), rules[0] if rules else None)
