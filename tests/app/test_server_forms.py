@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ import pytest
 
 from tests.app.screen_stage import Screen, screen
 from tests.app.stage import config
+from tests.fakes.sdk_servers import sdk_server
 from tests.ui.stage import type_in, until
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.tool_run import ToolRun
@@ -22,8 +22,6 @@ from tui.ui.dialogs.server_form import ServerForm
 from tui.ui.panels.row_list import RowList
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
-
-FAKES = Path(__file__).parents[1] / "fakes"
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +36,8 @@ async def _once(*_: object) -> str:
 
 @asynccontextmanager
 async def _opened(home: Path, *program: str) -> AsyncIterator[Screen]:
-    arguments = json.dumps([str(FAKES / program[0]), *program[1:]])
-    row = f"command = {json.dumps(sys.executable)}\nargs = {arguments}\nstart_timeout = 50\n"
+    command, arguments = sdk_server(*program)
+    row = f"command = {json.dumps(command)}\nargs = {json.dumps(arguments)}\nstart_timeout = 50\n"
     config(home, f"[mcp.servers.shop]\n{row}")
     async with screen(home) as s:
         started = s.house.program.engine.call(s.house.program.toolbox.ready())

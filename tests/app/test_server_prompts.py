@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -14,19 +13,20 @@ import pytest
 
 from tests.app.screen_stage import Screen, screen
 from tests.app.stage import config
+from tests.fakes.sdk_servers import sdk_server
 from tests.ui.stage import type_in, until
 from tui.domain.blocks import TextBlock
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
 
 ROOT = Path(__file__).parents[2]
-OFFERS = str(ROOT / "tests" / "fakes" / "mcp_offers.py")
 
 
 @asynccontextmanager
 async def _opened(home: Path, *ways: str) -> AsyncIterator[Screen]:
     """The screen, once the server has listed its prompts."""
-    program = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps([OFFERS, *ways])}\nstart_timeout = 50\n"
+    command, arguments = sdk_server("mcp_offers.py", *ways)
+    program = f"command = {json.dumps(command)}\nargs = {json.dumps(arguments)}\nstart_timeout = 50\n"
     config(home, f"[mcp.servers.docs]\n{program}")
     async with screen(home) as s:
         started = s.house.program.engine.call(s.house.program.toolbox.ready())

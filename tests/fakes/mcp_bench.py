@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tests.fakes.bench import Bench, open_bench
+from tests.fakes.sdk_servers import sdk_server
 from tests.patience import PATIENCE_S
-
-OFFERS = str(Path(__file__).parent / "mcp_offers.py")
 
 
 @asynccontextmanager
 async def offers_opened(around: Path, *ways: str, **names: str) -> AsyncIterator[Bench]:
     """The server is called ``docs``; ``names`` are further servers with their way."""
     rows = {"docs": ways, **{name: (way,) for name, way in names.items()}}
+    commands = {name: sdk_server("mcp_offers.py", *row) for name, row in rows.items()}
     servers = {
-        name: {"command": sys.executable, "args": [OFFERS, *row], "start_timeout": 50} for name, row in rows.items()
+        name: {"command": command, "args": arguments, "start_timeout": 50}
+        for name, (command, arguments) in commands.items()
     }
     bench = open_bench(around, mcp={"servers": servers}, redact=lambda text: text.replace("sk-canary", "***"))
     mcp = bench.toolbox.mcp

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ import pytest
 from tests.app.side_server import SideServer
 from tests.app.stage import config
 from tests.app.test_budget import ANSWER, KEY, MODEL, USED, configure
+from tests.fakes.sdk_servers import sdk_server
 from tests.faultserver.player import Step as FaultStep
 from tests.faultserver.server import FaultServer
 from tests.linear.stage import Lines, lines
@@ -98,8 +98,8 @@ async def test_a_request_over_the_limit_is_asked_about(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
 async def test_a_form_of_a_server_is_filled_in(tmp_path: Path) -> None:
-    fake = Path(__file__).parents[1] / "fakes" / "mcp_forms.py"
-    row = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps([str(fake)])}\nstart_timeout = 50\n"
+    command, arguments = sdk_server("mcp_forms.py")
+    row = f"command = {json.dumps(command)}\nargs = {json.dumps(arguments)}\nstart_timeout = 50\n"
     config(tmp_path, f"[mcp.servers.shop]\n{row}")
 
     async def once(*_: object) -> str:

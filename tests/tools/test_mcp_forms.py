@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome, words
+from tests.fakes.sdk_servers import sdk_server
 from tests.patience import PATIENCE_S
 from tui.app.form_values import constraints, field_value, form_values
 from tui.domain.errors import ToolError, UsageError
@@ -22,14 +22,14 @@ from tui.domain.forms import FieldKind, Form, FormAnswer, FormField, Value
 from tui.tools.mcp.forms import form_of
 
 needs_sdk = pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
-FAKES = Path(__file__).parents[1] / "fakes"
 ADA: Mapping[str, Value] = {"name": "Ada", "email": "ada@example.com", "amount": 3, "gift": True, "size": "large"}
 
 
 @asynccontextmanager
 async def _opened(around: Path, *program: str, user: Callable[[Form], FormAnswer] | None) -> AsyncIterator[Bench]:
     """A toolbox whose user answers the forms; without one, nobody shows them."""
-    row = {"command": sys.executable, "args": [str(FAKES / program[0]), *program[1:]], "start_timeout": 50}
+    command, arguments = sdk_server(*program)
+    row = {"command": command, "args": arguments, "start_timeout": 50}
     bench = open_bench(around, mcp={"servers": {"shop": row}})
     forms, heard = bench.toolbox.mcp.forms, asyncio.Event()
     forms.heard = heard.set if user is not None else None
