@@ -7,11 +7,11 @@ and of all that it is within; for these the answer is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from textual.css.model import RuleSet
+from textual.css.model import CombinatorType, RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 
@@ -33,25 +33,42 @@ class Known:
 
     def __init__(self, rules: list[RuleSet]) -> None:
         self.rules = rules
-        self.states: dict[frozenset[str], tuple[str, ...]] = {}
+        self.asked: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self.found: dict[tuple[object, ...], Found] = {}
 
     def key(self, sheet: Stylesheet, node: DOMNode) -> tuple[object, ...]:
         """All that the search looks at."""
-        names = frozenset(node._selector_names)
-        if names not in self.states:
-            limited = [rule for name in sheet.rules_map.keys() & names for rule in sheet.rules_map[name]]
-            self.states[names] = tuple(sorted({state for rule in limited for state in rule.pseudo_classes}))
-        asked = self.states[names]
-        return tuple(
-            (type(each), each._id, each.classes, tuple(_is_in(each, state) for state in asked))
-            for each in node.css_path_nodes
-        )
+        kind = (type(node), node._id, node.classes)
+        asked = self.asked.get(kind)
+        if asked is None:
+            asked = self.asked[kind] = _asked_states(sheet, node)
+        own, around = asked
+        parts: list[object] = [kind, *_states(node, own)]
+        for each in node.css_path_nodes[:-1]:
+            parts.append((type(each), each._id, each.classes))
+            if around:
+                parts += _states(each, around)
+        return tuple(parts)
 
 
-def _is_in(node: DOMNode, state: str) -> bool:
-    check: Callable[[Any], bool] | None = node._PSEUDO_CLASSES.get(state)
-    return check is not None and bool(check(node))
+def _asked_states(sheet: Stylesheet, node: DOMNode) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The states that rules for this widget ask for: of the widget itself, and of what it is within."""
+    own: set[str] = set()
+    around: set[str] = set()
+    for name in sheet.rules_map.keys() & node._selector_names:
+        for rule in sheet.rules_map[name]:
+            for selectors in rule.selector_set:
+                asked = own
+                for selector in reversed(selectors.selectors):
+                    asked |= selector.pseudo_classes
+                    if selector.combinator != CombinatorType.SAME:
+                        asked = around
+    return tuple(sorted(own)), tuple(sorted(around))
+
+
+def _states(node: DOMNode, asked: tuple[str, ...]) -> list[bool]:
+    checks: Mapping[str, Callable[[Any], bool]] = node._PSEUDO_CLASSES
+    return [state in checks and checks[state](node) for state in asked]
 
 
 _known: dict[tuple[int, ...], Known] = {}
