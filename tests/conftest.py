@@ -163,29 +163,25 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
 
 
 @pytest.fixture(autouse=True)
-def _no_key_gets_out(request: pytest.FixtureRequest, _homes: Homes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Made first, so that it looks last: when everything is closed and written."""
+def _on_its_own(request: pytest.FixtureRequest, _homes: Homes, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Made first, so that it looks for keys last: when everything is closed and written.
+
+    One fixture for all of it: of a short test, each one is a tenth.
+    """
     watch_children(monkeypatch)
     listen_to_captures(monkeypatch)
     home = _homes.empty()
     written = [home, *([request.getfixturevalue("tmp_path")] if "tmp_path" in request.fixturenames else [])]
-    yield home
+    _move_to(home, monkeypatch)
+    monkeypatch.setattr(socket.socket, "connect", _no_way_out)
+    with _logs_as_before(monkeypatch):
+        yield
     found = [f"a key in {path}" for folder in written for path in files_with_keys(folder)]
     found += taken()
     assert not found, found
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    for title, text in report.sections:
-        hear(text, title)
-    return report
-
-
-@pytest.fixture(autouse=True)
-def _own_home(_no_key_gets_out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = _no_key_gets_out
+def _move_to(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
@@ -196,7 +192,7 @@ def _own_home(_no_key_gets_out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
 
 
-@pytest.fixture(autouse=True)
+@contextlib.contextmanager
 def _logs_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A program that was run in this process logs until it ends, after a private conversation without what was said."""
     monkeypatch.setattr(log_file._Texts, "omitted", False)
@@ -209,16 +205,21 @@ def _logs_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             logging.getLogger().removeHandler(handler)
 
 
-@pytest.fixture(autouse=True)
-def _no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    connect = socket.socket.connect
+_connect = socket.socket.connect
 
-    def guarded(self: socket.socket, address: object) -> None:
-        if isinstance(address, tuple) and address[0] not in LOOPBACK:
-            raise AssertionError(f"a test tried to reach {address}")
-        connect(self, address)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(socket.socket, "connect", guarded)
+def _no_way_out(self: socket.socket, address: object) -> None:
+    if isinstance(address, tuple) and address[0] not in LOOPBACK:
+        raise AssertionError(f"a test tried to reach {address}")
+    _connect(self, address)  # type: ignore[arg-type]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    for title, text in report.sections:
+        hear(text, title)
+    return report
 
 
 @pytest.fixture(scope="session")

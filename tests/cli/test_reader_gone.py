@@ -45,7 +45,7 @@ def test_output_that_cannot_be_written_is_one_sentence(words: list[str]) -> None
     assert (done.returncode, done.stderr) == (1, b"ponder: the output cannot be written: No space left on device\n")
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize(
     ("words", "code"),
