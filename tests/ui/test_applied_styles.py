@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.app import App
+from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 
 from tests.ui.applied_styles import FLAGS, apply_as_textual, apply_once
@@ -15,13 +17,16 @@ def _state(node: DOMNode) -> object:
 
 
 def _differences(app: App[int]) -> list[DOMNode]:
-    """Widgets of the screen that Textual would style otherwise."""
+    """Widgets of the screen that Textual would style otherwise, in themselves or in one of their parts."""
     found = []
     for node in app.screen.walk_children(with_self=True):
-        apply_once(app.stylesheet, node)
-        kept = _state(node)
-        apply_as_textual(app.stylesheet, node)
-        if _state(node) != kept:
+        states = []
+        for apply in (apply_once, apply_as_textual):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(Stylesheet, "apply", apply)  # which parts are styled by
+                app.stylesheet.apply(node)
+            states.append(_state(node))
+        if states[0] != states[1]:
             found.append(node)
     return found
 
