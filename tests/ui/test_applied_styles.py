@@ -36,11 +36,15 @@ async def test_kept_rules_are_those_that_textual_finds_whatever_changes() -> Non
         assert _differences(app) == []
         app.chat.composer.disabled = True
         app.chat.add_class("-plain")
-        app.theme = "textual-light"
+        await pilot.pause()
+        assert _differences(app) == []
+        app.theme = "textual-light"  # other rules
         await pilot.pause()
         assert _differences(app) == []
         app.chat.composer.disabled = False
         app.chat.remove_class("-plain")
+        await pilot.pause()
+        assert _differences(app) == []
         await pilot.press("ctrl+p")
         await pilot.pause()
         assert len(app.screen_stack) > 1
