@@ -155,7 +155,7 @@ SCENES: dict[str, Scene] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SCENES)
 async def test_no_place_obeys_foreign_words(name: str) -> None:
     async with on_stage(hostile_call(ALL), size=(150, 44)) as (app, services, pilot):
