@@ -85,11 +85,23 @@ def test_a_paste_within_a_block_can_end_it() -> None:
 def test_each_session_has_its_draft() -> None:
     made, drafts = draft("old")
     assert made.kept == "left over"
-    made.take(TypedText("new\\"))
+    made.put_back((TextBlock(text="new"),), None)
     made.enter("other")
     assert (made.kept, made.is_open, drafts.kept) == ("", False, {"old": "new"})
     made.enter("old")
     assert made.kept == "new"
+
+
+def test_lines_that_are_begun_when_a_session_opens_go_along() -> None:
+    """A pipe delivers them while the program starts, or while the command before them still opens the session."""
+    drafts = Drafts()
+    made = PromptDraft(drafts)  # type: ignore[arg-type]  # it has what is used
+    assert [made.take(TypedText(line)) for line in ("<<", "one")] == [None, None]
+    made.enter("s")
+    assert made.take(TypedText("two")) is None
+    made.enter("old")
+    assert made.take(TypedText(">>")) == "one\ntwo"
+    assert (drafts.kept["s"], made.kept) == ("", "left over")
 
 
 def test_a_kept_prompt_stays_when_another_is_sent() -> None:

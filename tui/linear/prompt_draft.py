@@ -49,12 +49,17 @@ class PromptDraft:
         return [name for name, _ in self._attached]
 
     def enter(self, session: str) -> None:
-        """Another session: it has a draft of its own."""
-        if session != self._session:
-            self.keep()
-            self._session = session
-            self.clear()
-            self.kept = self._drafts.kept_draft(session)
+        """Another session: it has a draft of its own.
+
+        Lines that were begun go along: they were entered after the command that leads here, or during the start.
+        """
+        if session == self._session:
+            return
+        if self._session:
+            self._drafts.keep_draft(self._session, self.kept)
+        self._session = session
+        self._attached, self.kept_for, self.edited = [], None, None
+        self.kept = self._drafts.kept_draft(session)
 
     def keep(self, unfinished: str = "") -> None:
         """Save what is not sent yet."""
