@@ -8,6 +8,7 @@ import pytest
 from tests.catalog.asking import CATALOG
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import AuthStyle, EchoRule, ModelFacts, Quirks
+from tui.catalog.name_matching import normalized_name
 from tui.catalog.plan import plan
 from tui.catalog.provider_rows import effective_quirks, ollama_base_url
 from tui.domain.errors import ConfigError, UnknownModel
@@ -213,3 +214,17 @@ def test_gemini_gets_stand_ins_for_signatures_and_pictures_in_results_from_3_on(
 ) -> None:
     quirks = effective_quirks(CATALOG.provider("google"), CATALOG.find("google", model))
     assert (quirks.skip_signature, quirks.tool_images) == (stands_in, pictures)
+
+
+def test_thousands_of_models_of_a_server_are_each_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def noted(name: str) -> str:
+        compared.append(name)
+        return normalized_name(name)
+
+    monkeypatch.setattr("tui.catalog.catalog.normalized_name", noted)
+    rows = {f"model-{number}": {"context_window": 8_192} for number in range(500)}
+    found = list(CATALOG.with_layer("the server", {"vllm": rows}).models("vllm"))
+    assert {*rows} <= {facts.id for facts in found}
+    assert len(compared) < 10 * len(found)

@@ -189,6 +189,17 @@ def test_rows_do_not_repeat_what_their_heading_says() -> None:
     assert {len(row.content.plain) for row in rows if row.key} == {60}
 
 
+@pytest.mark.parametrize("query", ["", "model"])
+def test_of_thousands_of_models_the_first_have_rows_and_the_one_in_use(query: str) -> None:
+    def model(number: int) -> ModelInfo:
+        return ModelInfo(spec=ModelSpec(provider="a", model=f"model-{number}"), provider="a", available=True)
+
+    rows = model_rows([model(number) for number in range(3_000)], query, model(2_999).spec, 60)
+    assert len(rows) < 600
+    assert rows[-1].content.plain.strip() == "· 2,500 more: type to find them"
+    assert query or "a/model-2999" in [row.key for row in rows]
+
+
 async def test_a_number_is_a_budget() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
         await app.ui_services.run_line("/thinking")

@@ -94,8 +94,10 @@ class Layer:
     def match(self, provider: str, model: str) -> Table | None:
         """Return the row for the model. An exact name takes precedence over a prefix."""
         rows = self.rows.get(provider, {})
-        exact = next((id_ for id_ in rows if normalized_name(id_) == normalized_name(model)), None)
-        found = exact or best_match(model, rows)
+        found: str | None = model
+        if model not in rows:  # It is for each model that a server lists, which may be thousands.
+            name = normalized_name(model)
+            found = next((id_ for id_ in rows if normalized_name(id_) == name), None) or best_match(model, rows)
         return rows[found] if found is not None else None
 
 
@@ -131,8 +133,8 @@ class Catalog:
         file = _file_of(provider_facts)
         listed = list(file.listed()) if file is not None and not provider_facts.models else list(provider_facts.offers)
         for layer in self.layers:
-            listed += [id_ for id_ in layer.rows.get(provider, {}) if id_ not in listed]
-        return (self.find(provider, id_) for id_ in listed)
+            listed += layer.rows.get(provider, {})
+        return (self.find(provider, id_) for id_ in dict.fromkeys(listed))
 
     def makers(self) -> Iterator[ModelFile]:
         """Yield the packaged files of model makers."""

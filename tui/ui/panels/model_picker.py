@@ -37,20 +37,33 @@ def key_of(spec: ModelSpec) -> str:
     return f"{spec.provider}/{spec.model}"
 
 
+MOST_ROWS = 500
+"""Models of one provider, or found, that have a row: a server may list thousands, and each key draws the list."""
+
+
 def model_rows(models: Sequence[ModelInfo], query: str, current: ModelSpec, width: int) -> list[Row]:
     """Rows with headings; a query removes the headings and sorts by match, models that can be used first."""
     if query.strip():
         found = best(query, models, lambda row: f"{row.spec.provider}/{row.spec.model} {row.provider}")
         found.sort(key=lambda row: not row.available)
-        return [_row(model, current, width, full=True, with_state=True) for model in found]
+        first = found[:MOST_ROWS]
+        return [*(_row(row, current, width, full=True, with_state=True) for row in first), *_left_out(found, width)]
     rows: list[Row] = []
     for title, note, group, full in _groups(models):
         rows.extend([Row("", Content(""))] if rows else [])
         rows.append(Row("", _heading(title, note, width)))
         # The heading says it of a provider whose models can all be used, or none of them.
         with_state = full or len({model.available for model in group}) > 1
-        rows.extend(_row(model, current, width, full=full, with_state=with_state) for model in group)
+        shown = [*group[:MOST_ROWS], *(model for model in group[MOST_ROWS:] if same_model(model.spec, current))]
+        rows.extend(_row(model, current, width, full=full, with_state=with_state) for model in shown)
+        rows.extend(_left_out(group, width))
     return rows
+
+
+def _left_out(models: Sequence[ModelInfo], width: int) -> list[Row]:
+    """The row below the first models of many."""
+    more = len(models) - MOST_ROWS
+    return [Row("", _heading("", f"{more:,} more: type to find them", width))] if more > 0 else []
 
 
 VERSION = re.compile(r"([a-z]*)(\d{1,3})")
