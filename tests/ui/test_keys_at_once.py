@@ -184,6 +184,13 @@ async def test_a_key_that_opens_a_sheet_is_waited_for_by_those_after_it(tmp_path
         assert s.app.chat.composer.text == ""
 
 
+async def test_of_changes_of_the_focus_only_the_last_counts(tmp_path: Path) -> None:
+    async with screen(tmp_path) as s:
+        typist = Typist(s)
+        await typist.type("\x1b[O\x1b[I" * 200 + "a" + "\x1b[I\x1b[O" * 200)
+        assert [type(event).__name__ for event in typist.delivered] == ["AppFocus", "Key", "AppBlur"]
+
+
 @pytest.mark.long
 async def test_of_moves_of_the_mouse_only_the_last_counts_and_buttons_keep_their_place(tmp_path: Path) -> None:
     moves = "".join(f"\x1b[<35;{5 + number % 50};{5 + number % 20}M" for number in range(100))

@@ -4,7 +4,8 @@
   overtaken when many arrive at once (typed early, or over a slow line).
 - Many letters at once are one insertion: inserted singly, each would lay out the whole draft again. Many presses of an
   arrow or a deleting key are few movements or deletions (``repeated_keys``), and of many escapes the first are enough.
-- Of moves of the mouse that arrived together, only the last is delivered.
+- Of moves of the mouse that arrived together, only the last is delivered. The same holds for the focus of the terminal,
+  because each change of it styles the whole screen anew.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ MANY = 100
 """Keys that arrive at once, of which not each is painted."""
 UNPAINTED_S, PAINTING_S = 0.1, 0.02
 """How long such keys are handled without painting, and the pause after it."""
+
+_FOCUS = (events.AppFocus, events.AppBlur)
 
 
 class RepeatedPresses:
@@ -258,9 +261,10 @@ def _runs(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _latest_moves(messages: Sequence[Message]) -> Iterator[Message]:
-    """The messages without moves of the mouse that another one follows at once."""
+    """The messages without moves of the mouse, and of the focus, that another one follows at once."""
     for event, following in zip(messages, [*messages[1:], None], strict=True):
-        if not (type(event) is events.MouseMove and _is_same_drag(event, following)):
+        moved_on = isinstance(event, _FOCUS) and isinstance(following, _FOCUS)
+        if not moved_on and not (type(event) is events.MouseMove and _is_same_drag(event, following)):
             yield event
 
 
