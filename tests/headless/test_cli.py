@@ -281,6 +281,16 @@ def test_nor_for_one_whose_name_is_wrong(environment: dict[str, str], tmp_path: 
     assert b"Nothing was sent" in done.stderr
 
 
+def test_nothing_is_spent_without_a_limit_that_cannot_be_read(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text('[budget]\nday = "5 USD"\n')
+    done = _ponder(environment, "-p", "Hello", "-m", "demo/fast")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"config.toml`, line 2, column 1: `budget.day`" in done.stderr
+    assert b"Nothing was sent: correct it, or set a limit (--max-cost DOLLARS)." in done.stderr
+    assert _ponder(environment, "-p", "Hello", "-m", "demo/fast", "--max-cost", "1").returncode == 0
+
+
 @pytest.mark.parametrize("words", [("-m", "demo/fast"), ("--set", "model=demo/fast"), ("--profile", "mine")])
 def test_a_model_of_the_command_line_answers_without_the_broken_file(
     environment: dict[str, str], tmp_path: Path, words: tuple[str, ...]

@@ -119,3 +119,25 @@ def test_it_says_whether_the_name_of_a_model_may_be_in_what_cannot_be_read(
 ) -> None:
     hidden = _read(tmp_path, text).hides_model
     assert (hidden and hidden.line) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", None),
+        ("[budget]\nday = 5", None),
+        ("[context]\nnonsense = 1\n[budget]\nday = 5", None),
+        ("[context]\ncompressAt = 'x", None),
+        ("[budget]\nday = 5\n[context", 3),
+        ("[budget]\nday = '5 USD'", 2),
+        ("[budget]\nsession = nan\nday = 5", 2),
+        ("[budget]\ndaily = 5", 2),
+        ("[budgets]\nday = 5", 2),
+        ("budget = 5", 1),
+    ],
+)
+def test_it_says_whether_a_spending_limit_may_be_in_what_cannot_be_read(
+    tmp_path: Path, text: str, line: int | None
+) -> None:
+    hidden = _read(tmp_path, text).hides_limit
+    assert (hidden and hidden.line) == line

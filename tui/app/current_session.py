@@ -15,6 +15,7 @@ from typing import TypeVar
 from tui.app.background_sessions import BackgroundSession, BackgroundSessions
 from tui.app.engine_settings import engine_settings
 from tui.app.ids import new_id
+from tui.app.launch_options import LaunchOptions
 from tui.app.program import Program
 from tui.app.session_storage import Storage, StoredSession
 from tui.catalog.facts import ModelFacts, Target
@@ -449,11 +450,21 @@ def refuse_hidden_model(config: ConfigFile, named: str) -> None:
 
     ``named`` is the model that answers all the same; "" if none is named elsewhere.
     """
-    hidden = config.hides_model
-    if hidden is not None and not named:
-        problem = ConfigError(hidden.message, file=hidden.file, line=hidden.line, column=hidden.column, key=hidden.key)
-        problem.advice = f"{hidden.advice} Nothing was sent: correct it, or name a model (-m PROVIDER/MODEL).".lstrip()
-        raise problem
+    if config.hides_model is not None and not named:
+        raise _nothing_sent(config.hides_model, "name a model (-m PROVIDER/MODEL)")
+
+
+def refuse_hidden_limit(config: ConfigFile, options: LaunchOptions) -> None:
+    """Raise ConfigError if config.toml sets a spending limit that could not be read, and the command line sets none."""
+    given = options.max_cost is not None or any(one.startswith("budget.") for one in options.assignments)
+    if config.hides_limit is not None and not given:
+        raise _nothing_sent(config.hides_limit, "set a limit (--max-cost DOLLARS)")
+
+
+def _nothing_sent(hidden: ConfigError, otherwise: str) -> ConfigError:
+    problem = ConfigError(hidden.message, file=hidden.file, line=hidden.line, column=hidden.column, key=hidden.key)
+    problem.advice = f"{hidden.advice} Nothing was sent: correct it, or {otherwise}.".lstrip()
+    return problem
 
 
 def _first_model(program: Program, ready: list[ModelSpec]) -> ModelSpec:

@@ -15,7 +15,13 @@ from acp import Agent, run_agent, stdio_streams
 from tui.acp.agent import PonderAgent
 from tui.acp.editor_session import EditorSession
 from tui.acp.message_lines import LONGEST, MessageLines
-from tui.app.current_session import CurrentSession, first_listed_spec, named_model, refuse_hidden_model
+from tui.app.current_session import (
+    CurrentSession,
+    first_listed_spec,
+    named_model,
+    refuse_hidden_limit,
+    refuse_hidden_model,
+)
 from tui.app.launch_options import LaunchOptions
 from tui.app.private_sessions import StorageWithPrivate
 from tui.app.program import Program
@@ -31,9 +37,11 @@ from tui.settings.paths import find_paths
 
 
 def serve_editor(environment: Mapping[str, str], options: LaunchOptions) -> int:
-    """Serve until the editor closes stdin; returns the exit code. Raises ConfigError for an unreadable model."""
+    """Serve until the editor closes stdin; returns the exit code. Raises ConfigError for what cannot be read."""
     # Also said by every session, but few editors show why a session does not open.
-    refuse_hidden_model(read_config(find_paths(environment).config_file), options.model or options.profile or "")
+    config = read_config(find_paths(environment).config_file)
+    refuse_hidden_model(config, options.model or options.profile or "")
+    refuse_hidden_limit(config, options)
     asyncio.run(_serve(environment, options))
     return 0
 
@@ -68,6 +76,7 @@ def _opened(
         raise UsageError(f"`{one_line(str(folder), 200)}` is not an absolute path of a folder.")
     program = build_program(environment, replace(options, folder=folder, mcp_servers=servers))
     refuse_hidden_model(program.config, named_model(program))
+    refuse_hidden_limit(program.config, options)
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems:
         sys.stderr.write(printable(f"ponder: {problem.message} {problem.advice}".rstrip()) + os.linesep)

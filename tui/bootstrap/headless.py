@@ -12,7 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FrameType
 
-from tui.app.current_session import DEMO, CurrentSession, first_listed_spec, named_model, refuse_hidden_model
+from tui.app.current_session import (
+    DEMO,
+    CurrentSession,
+    first_listed_spec,
+    named_model,
+    refuse_hidden_limit,
+    refuse_hidden_model,
+)
 from tui.app.launch_options import LaunchOptions
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
@@ -40,6 +47,7 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
                 signal.signal(number, _end)
     program = build_program(environment, options)
     refuse_hidden_model(program.config, named_model(program))
+    refuse_hidden_limit(program.config, options)
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems if sys.stderr is not None else ():
         sys.stderr.write(printable(f"ponder: {problem.message} {problem.advice}".rstrip()) + "\n")

@@ -36,6 +36,8 @@ class ConfigFile:
     """False if permission rules may be in what could not be read."""
     hides_model: ConfigError | None = None
     """The error in the part of the file that could name a model; None if there is none."""
+    hides_limit: ConfigError | None = None
+    """The same for spending limits."""
 
 
 def read_config(path: Path) -> ConfigFile:
@@ -48,7 +50,8 @@ def read_config(path: Path) -> ConfigFile:
         document = parse_user_toml(text)
     except ValueError as error:  # it is not TOML
         syntax = _syntax(path, text, str(error))
-        return ConfigFile(problems=(syntax,), rules_are_known=False, hides_model=syntax)
+        limit = syntax if re.search(r"\bbudget\b", text) else None
+        return ConfigFile(problems=(syntax,), rules_are_known=False, hides_model=syntax, hides_limit=limit)
     return _checked(path, text, document)
 
 
@@ -97,13 +100,19 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
             except ConfigError as problem:
                 problems.append(_with_position(path, text, key, problem))
     about_model = [problem for problem in problems if problem.key == "model" or problem.nearest[:1] == ("model",)]
+    about_limit = [problem for problem in problems if _is_about_limit(problem)]
     return ConfigFile(
         values=values,
         tables=tables,
         problems=tuple(problems),
         rules_are_known=rules_are_known,
         hides_model=about_model[0] if about_model and "model" not in values else None,
+        hides_limit=about_limit[0] if about_limit else None,
     )
+
+
+def _is_about_limit(problem: ConfigError) -> bool:
+    return any((name or "").partition(".")[0] == "budget" for name in (problem.key, *problem.nearest[:1]))
 
 
 def _with_recommended(
