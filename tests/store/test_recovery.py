@@ -93,6 +93,21 @@ async def test_a_schema_number_that_cannot_be_is_damage(tmp_path: Path) -> None:
     again.database.close()
 
 
+async def test_an_index_whose_version_is_damaged_keeps_nothing_from_being_saved(tmp_path: Path) -> None:
+    stage = await a_closed_store(tmp_path, sessions=2, turns=3)
+    connection = sqlite3.connect(stage.database.path)
+    connection.execute("UPDATE words_config SET v = 0 WHERE k = 'version'")
+    connection.commit()
+    connection.close()
+    again = open_stage(tmp_path)
+    rows = await again.library.sessions()
+    await again.keep("new", a_turn("new", "still works"))
+    assert {row.title for row in rows} == {"Session 0", "Session 1"}
+    assert [len(await again.conversations.turns(row.id)) for row in rows] == [3, 3]
+    assert await again.titles("works") == ["still works"]
+    again.database.close()
+
+
 async def test_a_lost_table_of_sessions_leaves_their_turns(tmp_path: Path) -> None:
     stage = await a_closed_store(tmp_path, sessions=2, turns=3)
     connection = sqlite3.connect(stage.database.path)

@@ -402,7 +402,9 @@ def is_locked(fault: Exception) -> bool:
 
 def is_damage(fault: Exception) -> bool:
     """Whether the file is damaged. Names in a damaged schema may not even be valid text."""
-    return code_of(fault) in DAMAGED or isinstance(fault, UnicodeDecodeError)
+    # SQLite has no code of its own for an index whose version is damaged.
+    is_of_index = isinstance(fault, sqlite3.OperationalError) and "invalid fts5 file format" in str(fault)
+    return code_of(fault) in DAMAGED or is_of_index or isinstance(fault, UnicodeDecodeError)
 
 
 def is_damage_of_index(fault: Exception) -> bool:
