@@ -59,7 +59,7 @@ OF_LIBRARIES = {
     },
     # The stream below TLS, from which an answer is read after a reset. The pool could take another network backend,
     # but httpx creates it.
-    "tui/providers/http/upload_rescue.py": {"httpcore._backends.anyio:AnyIOStream": "_stream"},
+    "tui/providers/http/httpx_connection.py": {"httpcore._backends.anyio:AnyIOStream": "_stream"},
     # The type of a transport, for the client that takes one.
     "tui/tools/mcp/transport.py": {"mcp.client": "_transport"},
 }

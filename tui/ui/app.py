@@ -275,8 +275,10 @@ class PonderApp(HookedApp[int]):
         """Change rows with wide characters so that they do not shift their neighbours, and draw sixels over others."""
         if isinstance(screen, Sheet) and screen.is_fitting:
             return None
-        whole = with_whole_rows(screen, update)
-        return cast("RenderableType | None", with_sixels(whole, self.ui_services.pictures.sixels_of, self.size.height))
+        shown, pictures = with_whole_rows(screen, update), self.ui_services.pictures
+        if pictures.has_sixels:
+            shown = with_sixels(shown, pictures.sixels_of, self.size.height)
+        return cast("RenderableType | None", shown)
 
     def handle_error(self, error: Exception) -> bool:
         """Close a sheet that raises; any other error ends the program in order."""

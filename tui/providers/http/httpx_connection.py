@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import SplitResult
 
 from tui.domain.errors import ErrorKind, ProviderError
@@ -33,7 +34,8 @@ if "httpx" not in sys.modules:
 
 import httpx
 
-from tui.providers.http.upload_rescue import in_pieces, rescuer
+from tui.providers.http.paced_stream import PacedStream
+from tui.providers.http.upload_rescue import RescuedStream, in_pieces
 
 complete_asyncio()
 if sys.modules.get("httpx._main", httpx) is None:
@@ -57,7 +59,7 @@ class HttpxConnection:
             trust_env=False,
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0),
         )
-        self._rescue = rescuer(limits.answered_s)
+        self._answered_s = limits.answered_s
 
     async def send(self, request: HttpRequest) -> RawResponse:
         """Send a request and wait for the headers of the response."""
@@ -71,7 +73,7 @@ class HttpxConnection:
             content=None if body is None else in_pieces(body),
         )
         outgoing.headers["accept-encoding"] = "identity"
-        outgoing.extensions["trace"] = self._rescue
+        outgoing.extensions["trace"] = self._wrap
         response = await self._client.send(outgoing, stream=True)
         headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         return RawResponse(
@@ -85,6 +87,12 @@ class HttpxConnection:
     async def aclose(self) -> None:
         """Close the connection."""
         await self._client.aclose()
+
+    async def _wrap(self, event: str, info: Mapping[str, Any]) -> None:
+        """Put our streams around the socket; httpcore calls this for what happens to a connection."""
+        if event == "connection.connect_tcp.complete":
+            stream = info["return_value"]
+            stream._stream = RescuedStream(PacedStream(stream._stream), self._answered_s)
 
 
 def _stream_of(response: httpx.Response) -> httpx.AsyncByteStream:

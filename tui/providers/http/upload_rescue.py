@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from anyio import BrokenResourceError
@@ -120,14 +120,3 @@ async def _ended(task: asyncio.Future[None]) -> None:
     if not task.done():
         task.cancel()
         await asyncio.wait((task,))
-
-
-def rescuer(answered_s: float) -> Callable[[str, Mapping[str, Any]], Awaitable[None]]:
-    """Return a trace extension for httpcore that wraps the stream of a new connection."""
-
-    async def rescue(event: str, info: Mapping[str, Any]) -> None:
-        if event == "connection.connect_tcp.complete":
-            stream = info["return_value"]
-            stream._stream = RescuedStream(stream._stream, answered_s)
-
-    return rescue

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from tui.app.services import AppServices
 
 
-FRAME_S = 1 / 30
-"""Least time between two frames."""
+FRAME_S = 1 / 25
+"""Least time between two frames of an answer; what one types is drawn at once."""
 MOST_A_FRAME = 32 * 1024
 """Most characters applied per frame: more would delay a key press."""
 

@@ -147,6 +147,11 @@ class Pictures:
         self._kitty.forget(picture)
         self._sixels.pop(self._keys.pop(picture, -1), None)
 
+    @property
+    def has_sixels(self) -> bool:
+        """Whether a picture is drawn as sixels."""
+        return bool(self._sixels)
+
     def sixels_of(self, key: int, row: int, first: int, end: int) -> str:
         """The pixels of some columns of a row of a picture; "" if it is gone."""
         found = self._sixels.get(key)

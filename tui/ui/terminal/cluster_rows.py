@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 from tui.ui.graphemes import clusters, is_unsure
 from tui.ui.markdown.runs import width_of
-from tui.ui.terminal.sixel_rows import holds_pixels
+from tui.ui.terminal.sixel_rows import BLANK
 from tui.ui.terminal.textual_private import ChopsUpdate, LayoutUpdate, whole_rows
 
 
@@ -28,17 +28,13 @@ def with_whole_rows(screen: Screen[object], update: object) -> object:
     elif isinstance(update, LayoutUpdate):
         for y, line in enumerate(update.strips):
             strips = list(line)
-            if any(map(_holds_unsure, strips)):
+            if any(map(_is_whole, strips)):
                 update.strips[y] = _in_place(strips, update.region.x)
     return update
 
 
 def _paint_whole_rows(screen: Screen[object], update: ChopsUpdate) -> None:
-    rows = {
-        y
-        for y, _, _ in update.spans
-        if any(_holds_unsure(strip) or holds_pixels(strip) for strip in update.chops[y].values())
-    }
+    rows = {y for y, _, _ in update.spans if any(map(_is_whole, update.chops[y].values()))}
     if not rows:
         return
     whole = whole_rows(screen, rows)
@@ -53,10 +49,11 @@ def _paint_whole_rows(screen: Screen[object], update: ChopsUpdate) -> None:
     update.spans = sorted([*others, *((y, 0, screen.outer_size.width) for y in rows)])
 
 
-def _holds_unsure(strip: Strip | None) -> bool:
+def _is_whole(strip: Strip | None) -> bool:
+    """Whether a row with it is painted whole: because of such clusters, or cells of a picture."""
     # Called for every painted strip: a plain loop, without a call for plain text.
     for text, _, _ in strip or ():  # noqa: SIM110 - half as fast with any()
-        if not text.isascii() and is_unsure(text):
+        if not text.isascii() and (text[:1] == BLANK or is_unsure(text)):
             return True
     return False
 
