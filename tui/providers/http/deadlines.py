@@ -87,7 +87,9 @@ class Deadlines:
 
     def goes_on(self) -> None:
         """Note that the end marker, if there was one, was not the end."""
-        self._end_by = None
+        if self._end_by is not None:
+            self._end_by = None
+            self.pause()  # the deadlines that hold again may be nearer than the timer
 
     @property
     def has_end_come(self) -> bool:
