@@ -18,6 +18,7 @@ from tui.domain.stream import Finish, Stop, UsageReported
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.gemini import WIRE
+from tui.wires.gemini.partial_arguments import MAX_ITEMS, PartialArguments
 
 SIGNED = ProviderState(signature="c2ln")
 
@@ -127,6 +128,26 @@ def test_arguments_in_pieces_are_put_together_by_their_paths():
             provider_state=SIGNED,
         ),
     )
+
+
+def test_a_long_text_in_very_many_pieces_is_put_together_once():
+    arguments = PartialArguments()
+    arguments.set_whole({"content": "begun "})
+    piece = {"partialArgs": [{"jsonPath": "$.content", "stringValue": "ten words "}]}
+    for _ in range(100_000):
+        arguments.add(piece)
+    assert json.loads(arguments.json()) == {"content": "begun " + "ten words " * 100_000}
+
+
+def test_short_paths_cannot_ask_for_more_than_so_many_values():
+    arguments = PartialArguments()
+    for number in range(20):
+        wide, deep = f"$.wide{number}" + "[9999]" * 60, f"$.deep{number}" + ".a" * 60
+        arguments.add({"partialArgs": [{"jsonPath": path, "numberValue": 1} for path in (wide, deep)]})
+    arguments.add({"partialArgs": [{"jsonPath": "$.more", "stringValue": "still taken"}]})
+    text = arguments.json()
+    assert text.count("null") <= MAX_ITEMS
+    assert json.loads(text)["more"] == "still taken"
 
 
 def test_a_call_whose_arguments_never_end_stays_partial():

@@ -6,8 +6,6 @@ runs code. The response is therefore finished at the end of the body.
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Mapping, Sequence
 
 from orjson import JSONDecodeError
@@ -38,74 +36,10 @@ from tui.domain.usage import Usage
 from tui.domain.web_search import WebSearch
 from tui.wires.errors.body import ErrorParts, error_frame, error_parts
 from tui.wires.errors.classify import reported_error
+from tui.wires.gemini.partial_arguments import PartialArguments
 from tui.wires.gemini.web_search import METADATA, charged_queries, citations_of, grounding_of, is_search, search_of
-from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, text, whole
+from tui.wires.json_text import Json, NotJSON, child, dumps, loads, maybe_text, text, whole
 from tui.wires.wire import Frame
-
-STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,6})\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]")
-MAX_STEPS = 64
-MAX_ITEMS = 10_000
-"""Longest list in a tool call. Without a limit, one huge index would fill the memory with empty elements."""
-VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
-
-Step = str | int
-
-
-def put_pieces(arguments: dict[str, object], call: Json) -> None:
-    """Add the ``partialArgs`` of a ``functionCall`` to the arguments: strings are appended, other values set."""
-    for piece in children(call, "partialArgs"):
-        steps = _steps(text(piece, "jsonPath"))
-        name = next((name for name in VALUES if name in piece), None)
-        if steps and isinstance(steps[0], str) and name is not None:
-            _put(arguments, steps, None if name == "nullValue" else piece[name])
-
-
-def _steps(path: str) -> list[Step]:
-    """Split a path such as ``$.a[0].b`` into its steps; empty if it is not such a path."""
-    steps: list[Step] = []
-    position = 1 if path.startswith("$") else 0
-    while position < len(path) and len(steps) < MAX_STEPS:
-        found = STEP.match(path, position)
-        if found is None:
-            return []
-        name = found[1] if found[1] is not None else found[3] if found[3] is not None else found[4]
-        steps.append(name if found[2] is None else int(found[2]))
-        position = found.end()
-    return steps if position >= len(path) else []
-
-
-def _put(arguments: dict[str, object], steps: list[Step], value: object) -> None:
-    here: object = arguments
-    for step, following in itertools.pairwise(steps):
-        inner = _at(here, step)
-        if not isinstance(inner, list if isinstance(following, int) else dict):
-            inner = [] if isinstance(following, int) else {}
-            if not _set(here, step, inner):
-                return
-        here = inner
-    before = _at(here, steps[-1])
-    grown = before + value if isinstance(before, str) and isinstance(value, str) else value
-    _set(here, steps[-1], grown)
-
-
-def _at(container: object, step: Step) -> object:
-    if isinstance(container, dict):
-        return container.get(step)
-    if isinstance(container, list) and isinstance(step, int) and step < len(container):
-        return container[step]
-    return None
-
-
-def _set(container: object, step: Step, value: object) -> bool:
-    if isinstance(container, dict) and isinstance(step, str):
-        container[step] = value
-        return True
-    if isinstance(container, list) and isinstance(step, int) and step < MAX_ITEMS:
-        container.extend([None] * (step + 1 - len(container)))
-        container[step] = value
-        return True
-    return False
-
 
 FINISHES = {
     "STOP": Finish.STOP,
@@ -169,7 +103,7 @@ class GeminiDecoder:
         """Number of fields of a part that continues the open block: 1 for text, 2 for thinking, 0 for no open block."""
         self._open_call: int | None = None
         """Index of the call whose arguments are still arriving in pieces."""
-        self._arguments: dict[str, object] = {}
+        self._arguments = PartialArguments()
         self._call_ids: set[str] = set()
         self._last_label = ""
         self._texts: list[int] = []
@@ -357,19 +291,19 @@ class GeminiDecoder:
             if call_id is None or call_id in self._call_ids:
                 call_id = f"call_{self._response_id}_{index}" if self._response_id else f"call_{index}"
             self._call_ids.add(call_id)
-            self._arguments = {}
+            self._arguments = PartialArguments()
             events.append(BlockStarted(index, "tool_call", name=name, call_id=call_id))
             if own_id is not None or signature is not None:
                 events.append(ProviderStateReceived(index, ProviderState(id=own_id, signature=signature)))
         whole_arguments = call.get("args")
         if isinstance(whole_arguments, dict):
-            self._arguments.update(whole_arguments)
-        put_pieces(self._arguments, call)
+            self._arguments.set_whole(whole_arguments)
+        self._arguments.add(call)
         if call.get("willContinue") is True:
             self._open_call = index
             return
         self._open_call = None
-        events += (ToolArgsDelta(index, dumps(self._arguments)), BlockFinished(index))
+        events += (ToolArgsDelta(index, self._arguments.json()), BlockFinished(index))
 
     def _on_search(self, search: WebSearch, label: str, state: ProviderState, events: list[StreamEvent]) -> None:
         self._searches.append(search)
