@@ -11,7 +11,7 @@ from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.blank_marks import marked
 from tui.domain.events import ApprovalAsked
 from tui.ui.app import PonderApp
-from tui.ui.dialogs.approval import ARMED_S, QUIET_S, Approval
+from tui.ui.dialogs.approval import ARMED_S, LEFT_ABOVE_LOW, QUIET_S, Approval
 from tui.ui.dialogs.call_details import detail_lines
 from tui.ui.dialogs.filter_sheet import Palette
 from tui.ui.dialogs.help import Help
@@ -194,20 +194,20 @@ async def test_at_80_by_24_a_short_change_is_whole_and_takes_a_yes_at_once() -> 
     lines = [f"+line {number}" for number in range(8)]
     patterns = ("write(a.py)", "write(**)")
     async with on_stage(size=(80, 24)) as (app, services, pilot):
-        await _asked(app, services, pilot, "\n".join(lines), note="in /home/me", patterns=patterns, session="write(**)")
+        note = "in /home/me"
+        screen = await _asked(app, services, pilot, "\n".join(lines), note=note, patterns=patterns, session="write(**)")
         text = screen_text(app)
         assert [line for line in lines if line not in text] == []
-        rows = [row.strip("┃ ").split("   ")[0] for row in text.splitlines()]
-        assert [row for row in rows if row.startswith(("1 ", "2 ", "3 "))] == [
-            "1  Yes, once",
-            "2  Yes, all file changes in this",
-            "3  Always allow writing a.py",
+        assert app.chat.conversation_area.region.y + LEFT_ABOVE_LOW <= screen._sheet.region.y
+        answers = [row[3:] for row in text.splitlines()[screen._list.region.y : screen._list.region.bottom]]
+        second = answers[0].index("4  Always allow writing files here")
+        assert [(row[:second].strip(), row[second:].strip()) for row in answers] == [
+            ("1  Yes, once", "4  Always allow writing files here"),
+            ("2  Yes, all file changes in this", "5  No"),
+            ("folder for this session", "6  No, and tell the model why…"),
+            ("3  Always allow writing a.py", ""),
         ]
-        # The second column begins with the fourth answer.
-        column = next(row for row in text.splitlines() if "Yes, once" in row).index(
-            "4  Always allow writing files here"
-        )
-        await pilot.click(offset=(column, next(at for at, row in enumerate(text.splitlines()) if "5  No" in row)))
+        await pilot.click(offset=(second + 8, screen._list.region.y + 1))
         await until(pilot, lambda: app.screen is app.chat)
         assert services.chat.asked == [("approval", ("c9", "no"))]
 
@@ -250,7 +250,7 @@ async def test_what_ponder_says_stands_outside_of_the_models_words() -> None:
         note = next(number for number, row in enumerate(rows) if "in /home/me" in row)
         first = next(number for number, row in enumerate(rows) if "rm -rf ." in row)
         fake = next(number for number, row in enumerate(rows) if "in /tmp/harmless" in row)
-        assert "This folder always needs approval." in rows[note + 1]
+        assert rows[note].strip() == "in /home/me · This folder always needs approval."
         assert note < first < fake
         assert [rows[number].count("│") for number in (note, first, fake)] == [0, 1, 1]
 

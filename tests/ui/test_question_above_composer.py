@@ -14,7 +14,7 @@ from tui.ui.dialogs.approval import QUIET_S, Approval
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_question_is_above_the_composer_and_what_led_to_it_can_be_read(size: tuple[int, int]) -> None:
-    marks = ("I change the line that subtracts.", "ASKS", "Always allow writing files in src", "┗")
+    marks = ("I change the line that subtracts.", "ASKS", "Yes, once")
     said = scenes.words("\n\n".join([*map(str, range(40)), marks[0]]), index=0)
     rule = "write(/home/me/[[]work]/src/**)"
     what = ("write_file", "Write src/a.py", "+x = 1\n" * 10)
@@ -30,6 +30,7 @@ async def test_the_question_is_above_the_composer_and_what_led_to_it_can_be_read
         await until(pilot, is_above)
         screen = app.screen
         assert isinstance(screen, Approval)
+        assert screen._sheet.region.bottom <= app.chat.input_area.region.y
         screen._since -= QUIET_S
         await pilot.press("escape", "escape")
         await until(pilot, lambda: app.screen is app.chat and app.chat.conversation_area.styles.padding.bottom == 0)

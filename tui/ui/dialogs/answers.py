@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -23,6 +25,8 @@ LONGEST_RULE = 240
 NO, NO_BECAUSE = "no", "no:"
 INDENT = 4
 """Columns before the words of an answer: its number, and blanks below it."""
+NO_ANSWER = -1
+"""The index of blank cells above which the answers of the first column end."""
 ESC_AGAIN = " · esc again denies"
 LEAST_COLUMN = 30
 """Columns that an answer needs beside another: "No" with what escape does, and the longest of the usual answers."""
@@ -133,23 +137,26 @@ class Answers(Widget, can_focus=True):
         """The lines, each with the answers whose rows are in it; in two columns where that takes fewer."""
         width = max(1, width)
         one = [[(index, row)] for index in range(len(self.rows)) for row in self._cell(index, width)]
-        if not self._is_low or width // 2 < LEAST_COLUMN:
+        if not self._is_low:
             return one
-        two = self._lines_of_pairs(width // 2)
-        return two if len(two) < len(one) else one
+        half = (len(self.rows) + 1) // 2
+        firsts = sorted(range(1, len(self.rows)), key=lambda first: abs(first - half))
+        pairs = [
+            self._lines_of_pairs(first, width, column) for first in firsts for column in self._seconds(first, width)
+        ]
+        return min([one, *pairs], key=len)
 
-    def _lines_of_pairs(self, column: int) -> list[list[tuple[int, Content]]]:
-        cells = [self._cell(index, column) for index in range(len(self.rows))]
-        half = (len(cells) + 1) // 2
-        blank = Content(" " * column)
-        lines: list[list[tuple[int, Content]]] = []
-        for first in range(half):
-            pair = [index for index in (first, first + half) if index < len(cells)]
-            lines.extend(
-                [(index, cells[index][at] if at < len(cells[index]) else blank) for index in pair]
-                for at in range(max(len(cells[index]) for index in pair))
-            )
-        return lines
+    def _seconds(self, first: int, width: int) -> list[int]:
+        """Possible widths of a second column that begins with this answer: half, or as wide as its words."""
+        words = (cell_len(row.words) + len(ESC_AGAIN) * (row.key == NO) for row in self.rows[first:])
+        return [column for column in (width // 2, INDENT + max(words)) if column <= width - LEAST_COLUMN]
+
+    def _lines_of_pairs(self, first: int, width: int, column: int) -> list[list[tuple[int, Content]]]:
+        """Two columns, each from the top; the second begins with this answer and is as wide as ``column``."""
+        above = [(index, row) for index in range(first) for row in self._cell(index, width - column)]
+        beside = [(index, row) for index in range(first, len(self.rows)) for row in self._cell(index, column)]
+        above += [(NO_ANSWER, Content(" " * (width - column)))] * (len(beside) - len(above))
+        return [[pair for pair in line if pair is not None] for line in zip_longest(above, beside)]
 
     def _cell(self, index: int, column: int) -> list[Content]:
         """The rows of one answer, as wide as its column."""
@@ -178,7 +185,7 @@ class Answers(Widget, can_focus=True):
         for index, text in lines[y]:
             at += text.cell_length
             if x < at:
-                return index
+                return None if index == NO_ANSWER else index
         return None
 
     def on_click(self, event: events.Click) -> None:

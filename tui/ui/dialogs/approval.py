@@ -34,17 +34,19 @@ ARMED_S = 2.0
 """How long a second escape denies after the first."""
 LOOK_S = 0.2
 LOW = 32
-"""Screens with fewer rows than this omit blank lines, so that more of the call fits."""
-AROUND, AROUND_LOW = 6, 3
-"""Rows of frame and title; the second without blank lines and the reason."""
+"""Screens with fewer rows than this have a rule with the title instead of a frame, and no blank lines."""
+AROUND, AROUND_LOW = 6, 1
+"""Rows of frame and title; the second without the reason."""
 LEFT_ABOVE, LEFT_ABOVE_LOW = 5, 3
-"""Rows of the conversation that stay in view above the sheet; the second where a call scrolls in any case."""
-ENOUGH_ROWS = 8
-"""Rows of a call for which the conversation is covered, where not all has room."""
+"""Rows of the conversation that stay in view above the sheet; the second where a call is then whole, or readable."""
+ENOUGH_ROWS, ENOUGH_ROWS_LOW = 8, 4
+"""Rows of a call for which the conversation has fewer rows, where not all has room; the second in a low window."""
 FOOTER_ROWS = 1
 """Rows of the keys, below everything."""
-BESIDE = 6
-"""Columns of frame and padding on both sides."""
+BESIDE, BESIDE_LOW = 6, 4
+"""Columns of frame and padding on both sides; the second without the frame."""
+BESIDE_NUMBERS_LOW = 3
+"""The same for the answers: the blank before a number is in their padding's place."""
 TOO_SMALL = "Window too small to show the call. Enlarge it, or press esc twice for no."
 TOO_SMALL_AGAIN = "Window too small to show the call. Enlarge it; esc again denies."
 BESIDE_TITLE = 28
@@ -85,6 +87,13 @@ def _head(asked: ApprovalAsked, number: int, total: int, *, with_summary: bool) 
         + Content.styled(f"  {number} of {total} · " if total > 1 else "  ", "$quiet")
         + Content.styled(what, "bold $foreground")
     )
+
+
+def _in_rule(head: Content, columns: int) -> Content:
+    """The title within a rule of this width."""
+    rest = max(0, columns - 3 - head.cell_length)
+    rule = Content.styled("━ ", "$warning") + head
+    return rule + Content.styled(f" {'━' * rest}", "$warning") if rest else rule
 
 
 class Approval(Sheet[None]):
@@ -159,7 +168,8 @@ class Approval(Sheet[None]):
             if self._list.reword(answers_to(self._asked, self._asker.folder, left)):
                 self._fit()
             number = len(self._answered) + 1
-            self.head.update(_head(self._asked, number, number - 1 + len(left), with_summary=self._call.is_titled))
+            head = _head(self._asked, number, number - 1 + len(left), with_summary=self._call.is_titled)
+            self.head.update(_in_rule(head, self._sheet.size.width) if self.has_class("-low") else head)
         self._call.update_end_seen()
         self._call.add_colours()
         if self._now() - self._armed_at > ARMED_S:
@@ -207,8 +217,8 @@ class Approval(Sheet[None]):
     def _fit(self) -> None:
         """Above the composer, with the answers visible; the call scrolls in the remaining rows.
 
-        Part of the conversation stays in view above. In a low window the sheet covers it if the call is then whole, and
-        where there is no room at all, the composer too.
+        Part of the conversation stays in view above: fewer rows of it in a low window, and none of it, nor the
+        composer, where the call could not be read otherwise.
         """
         size, area = self.app.size, self.ponder.chat.conversation_area.region
         self._fitted = area
@@ -217,18 +227,21 @@ class Approval(Sheet[None]):
         low = size.height < LOW
         self.set_class(low, "-low")
         self._list.set_low(low=low)
+        self._call.set_low(low=low)
         around = AROUND_LOW + self._reason.display if low else AROUND
-        call = self._call.rows_of_call(area.width - BESIDE)
+        call = self._call.rows_of_call(area.width - (BESIDE_LOW if low else BESIDE))
         places = (
-            (area, LEFT_ABOVE, ENOUGH_ROWS),
-            (area, 0, call),
+            (area, LEFT_ABOVE, call if low else ENOUGH_ROWS),
+            (area, LEFT_ABOVE_LOW, call),
+            (area, LEFT_ABOVE, ENOUGH_ROWS_LOW),
             (area, LEFT_ABOVE_LOW, FEWEST_ROWS),
             (area, 0, FEWEST_ROWS),
             (Region(0, 0, size.width, size.height - FOOTER_ROWS), 0, 0),
         )
         for place, above, enough in places:
-            columns = place.width - BESIDE
-            rows = place.height - above - around - self._list.height(columns)
+            columns = place.width - (BESIDE_LOW if low else BESIDE)
+            numbered = place.width - BESIDE_NUMBERS_LOW if low else columns
+            rows = place.height - above - around - self._list.height(numbered)
             if rows - self._call.rows_of_words(columns) >= enough:
                 break
         self._too_small = not self._call.fit(rows, columns)

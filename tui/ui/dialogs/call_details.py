@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import inf
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -91,7 +92,9 @@ class CallDetails(Vertical):
         self._page = Page(theme_styles)
         self._page.can_focus = False
         self._below = Static("", markup=False, classes="below")
-        self._words = ""
+        self._words: tuple[str, str] = ("", "")
+        """What the call is, unless the title says it, and what ponder says of it."""
+        self._is_low = False
         self._answered_early = False
         """"Yes" was chosen before the end was seen."""
         self._plain: tuple[str, str] | None = None
@@ -118,9 +121,7 @@ class CallDetails(Vertical):
     def show(self, asked: ApprovalAsked, *, is_titled: bool) -> None:
         """Show a call; its summary only if the title does not say it."""
         self.show_summary(asked, is_titled=is_titled)
-        note = marked(asked.note)
-        self._said.update(Content(note))
-        self._said.set_class(not note, "-empty")
+        self._said.set_class(not asked.note, "-empty")
         self.end_seen = not asked.detail
         self._answered_early = False
         self._page.set_class(not asked.detail, "-empty")
@@ -133,7 +134,7 @@ class CallDetails(Vertical):
         """Show what the call is, unless the title says it."""
         self.is_titled = is_titled
         summary = "" if is_titled else summary_of(asked)
-        self._words = "\n".join(filter(None, (summary, marked(asked.note))))
+        self._words = (summary, marked(asked.note))
         self._summary.update(Content(summary))
         self._summary.set_class(not summary, "-empty")
 
@@ -149,10 +150,19 @@ class CallDetails(Vertical):
         if self._plain is not None and not lexers().is_loading:
             self._show_detail(*self._plain, keep_place=True)
 
+    def set_low(self, *, low: bool) -> None:
+        """Use one row for what ponder says, where it has room."""
+        self._is_low = low
+
     def fit(self, rows: int, columns: int) -> bool:
         """Take at most this many rows; False if that is too few to judge a call by."""
+        self._said.update(Content(self._note(columns)))
         left = rows - self.rows_of_words(columns)
-        fewest = min(FEWEST_ROWS, self.rows_of_call(columns))
+        call = self.rows_of_call(columns)
+        # The row below counts what is hidden, or is blank; a call that just has room needs neither.
+        self._below.display = call != left
+        left -= self._below.display
+        fewest = min(FEWEST_ROWS, call)
         self._page.styles.max_height = max(FEWEST_ROWS, left)
         self._is_laid = False
         self.call_after_refresh(self._laid)
@@ -163,8 +173,13 @@ class CallDetails(Vertical):
         return inf if self._lines is None else len(self._lines(max(8, columns - BESIDE_CALL)))
 
     def rows_of_words(self, columns: int) -> int:
-        """Rows of what is around the call: what it is about, facts, and how much is below."""
-        return (rows_of(self._words, columns) if self._words else 0) + 1
+        """Rows of what is above the call: what it is about, and facts."""
+        return sum(rows_of(text, columns) for text in (self._words[0], self._note(columns)) if text)
+
+    def _note(self, columns: int) -> str:
+        note = self._words[1]
+        joined = " · ".join(note.split("\n"))
+        return joined if self._is_low and cell_len(joined) <= columns else note
 
     @property
     def has_more_rows(self) -> bool:
