@@ -183,6 +183,17 @@ async def test_in_sixteen_colours_what_is_not_typed_is_dim() -> None:
         assert app.screen.query_one(Field).get_component_rich_style("input--placeholder").dim
 
 
+async def test_in_sixteen_colours_the_cursor_has_a_colour_that_is_seen_on_every_ground() -> None:
+    """Textual draws it white, which is the ground of a light terminal."""
+    async with on_stage(size=(100, 30), theme="ansi") as (app, _, pilot):
+        cursors = [app.chat.composer.get_component_rich_style("text-area--cursor")]
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Commands" in screen_text(app))
+        cursors.append(app.screen.query_one(Field).get_component_rich_style("input--cursor"))
+        drawn = [(style.bgcolor and style.bgcolor.name, bool(style.reverse)) for style in cursors]
+        assert drawn == [("color(5)", False)] * 2
+
+
 @pytest.mark.frames
 async def test_in_sixteen_colours_the_conversation_is_seen_only_where_a_sheet_is_about_it() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40), theme="ansi") as (app, services, pilot):
