@@ -154,9 +154,14 @@ async def test_damage_of_the_first_or_inner_pages_costs_what_is_on_them(tmp_path
     again.database.close()
 
 
-async def test_a_conflict_left_by_an_old_repair_is_mended(stage: Stage) -> None:
+@pytest.mark.parametrize("was_read", [False, True])
+async def test_a_conflict_left_by_an_old_repair_is_mended_and_what_is_read_is_the_new_file(
+    stage: Stage, was_read: bool
+) -> None:
     """Blocks without a message stood where the next message's blocks belong."""
     await stage.keep("s0", a_turn(1))
+    if was_read:
+        assert [row.id for row in await stage.library.sessions()] == ["s0"]
     orphan = "INSERT INTO block (place, kind, payload, text) VALUES ((SELECT max(seq) + 1 FROM message) << 20, ?, ?, ?)"
     await stage.database.run(lambda connection: connection.execute(orphan, ("text", "{}", "lost words")))
     await save_and_check(stage, "new")

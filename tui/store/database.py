@@ -66,7 +66,9 @@ class Database:
         self._reader: ReadConnection | None = None
         self._index = SharedIndex(path)
         self._file: int | None = None
-        """The inode of the file that was opened."""
+        """The inode of the file that was opened for writing."""
+        self._read_file: int | None = None
+        """The inode of the file that was opened for reading."""
         self._tried = False
         """Whether opening for writing was attempted; readers wait for that."""
         self._repairs = 0
@@ -293,8 +295,11 @@ class Database:
             return
 
     def _readable(self) -> sqlite3.Connection:
+        found = _identity(self.path)
+        if found != self._read_file:  # The writer, or another program, repaired it, or the user put another one there.
+            self._close_reader()
         if self._reader is None:
-            self._reader = open_reader(self.path)
+            self._reader, self._read_file = open_reader(self.path), found
             wait_for_locks(self._reader.connection, SILENT_S)
         return self._reader.connection
 
