@@ -7,13 +7,13 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fakes.backend import Script, answer, call, finish, thought, words
+from tests.fakes.backend import HANG, Script, answer, call, finish, thought, words
 from tests.fakes.clock import virtually
 from tests.fakes.stage import Stage, stage
-from tests.ui.without_screen import conversation, drawn, open_or_close
+from tests.ui.without_screen import conversation, drawn, notices, open_or_close
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.events import CompressionFinished, Stamped, TurnFailed, TurnFinished
+from tui.domain.events import CompressionFinished, RequestStarted, Stamped, TurnFailed, TurnFinished
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
@@ -27,6 +27,7 @@ from tui.domain.stream import (
 )
 from tui.domain.web_search import WHOLE, Citation, Source, WebSearch
 from tui.engine.settings import EngineSettings
+from tui.ui.transcript.build_sections import STOPPED
 
 BROKEN = ProviderError(ErrorKind.TRUNCATED, "The stream broke.")
 A, B = Source(url="https://a.test", title="A"), Source(url="https://b.test", title="B")
@@ -162,3 +163,18 @@ def test_whatever_happened_the_screen_is_the_same_after_reopening(steps: list[st
 
 def test_searches_and_sources_are_the_same_after_reopening() -> None:
     virtually(both_ways(["search", "ground", "search"]))
+
+
+def test_a_prompt_that_was_stopped_before_any_answer_says_so_also_after_reopening() -> None:
+    async def both() -> None:
+        async with stage(scripts=[[HANG]]) as s:
+            talk = Talk(s)
+            await s.session.submit((TextBlock(text="Why?"),))
+            await talk.until(RequestStarted)
+            await s.session.cancel()
+            await talk.until(TurnFinished)
+            opened = conversation()
+            opened.load(s.session.attach()[0])
+            assert notices(talk.live) == notices(opened) == [STOPPED]
+
+    virtually(both())

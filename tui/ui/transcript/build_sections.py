@@ -46,6 +46,7 @@ SUMMARY = "summary:"
 """The key prefix of a summary's section; there is at most one."""
 FAILED = "failed:"
 """The key prefix of the line below a prompt whose request failed."""
+STOPPED = "⚠ stopped before the answer began"
 COMPRESSED_HERE = "compressed:"
 """The key of the line where the last compression ran."""
 
@@ -223,6 +224,21 @@ def sections_of(turns: Sequence[Turn], options: DisplayOptions) -> Iterator[Sect
                 yield section
             if message.role is Role.USER and message.interrupted:
                 yield failure_of(message)
+        if is_unanswered(turn):
+            yield stop_of(turn)
+
+
+def is_unanswered(turn: Turn) -> bool:
+    """Whether the turn was stopped before any part of an answer came; the prompt is sent with later ones."""
+    shown = [message for message in turn.messages if not is_discarded(message)]
+    return not turn.open and bool(shown) and all(one.role is Role.USER and not one.interrupted for one in shown)
+
+
+def stop_of(turn: Turn) -> Section:
+    """The line below a prompt to which no answer began."""
+    section = Section(f"{FAILED}{turn.messages[-1].id}", Speaker.NOTICE)
+    section.add(Caption(Run(STOPPED, "warning")))
+    return section
 
 
 def failure_of(message: Message) -> Section:

@@ -41,10 +41,12 @@ from tui.ui.transcript.build_sections import (
     DisplayOptions,
     fill_result,
     folded_into,
+    is_unanswered,
     message_text,
     prompt_blocks,
     section_of,
     sections_of,
+    stop_of,
 )
 from tui.ui.transcript.live_answer import Clock, LiveAnswer
 from tui.ui.transcript.plain_fallback import PlainFallback, PlainText
@@ -432,6 +434,8 @@ class TranscriptView:
             self._replace_same(sections_of((turn,), self._display_options))
         else:
             self._show_bill(turn)
+            if is_unanswered(turn):
+                self._transcript.column.append(stop_of(turn))
         if error is not None:
             self._notice("error", *sentences_of(error))
 
