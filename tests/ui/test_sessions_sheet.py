@@ -9,7 +9,7 @@ import pytest
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
-from tui.ui.dialogs.sessions import age, session_row, snippet
+from tui.ui.dialogs.sessions import Sessions, age, session_row, snippet
 
 
 async def test_typing_searches_and_shows_where_it_was_found() -> None:
@@ -37,6 +37,25 @@ async def test_enter_opens_what_the_bar_is_on() -> None:
         await until(pilot, lambda: "3 sessions" in screen_text(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: services.chat.asked == [("open", "s2")])
+
+
+async def test_other_words_select_the_best_match_and_the_same_words_leave_the_selection() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, services, pilot):
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        sheet = app.screen
+        assert isinstance(sheet, Sessions)
+        await pilot.press("down")
+        await until(pilot, lambda: sheet.row_list.chosen == "s2")
+        await type_in(pilot, "e")  # in all titles
+        await until(pilot, lambda: "asked about e and more" in screen_text(app))
+        assert sheet.row_list.chosen == "s1"
+        await pilot.press("down")
+        await until(pilot, lambda: sheet.row_list.chosen == "s2")
+        services.library.rows = [replace(row, title=f"{row.title} again") for row in services.library.rows]
+        sheet.fill()
+        await until(pilot, lambda: "sky dark? again" in screen_text(app))
+        assert sheet.row_list.chosen == "s2"
 
 
 async def test_letters_act_once_the_list_has_the_focus_and_deleting_is_taken_back() -> None:

@@ -209,6 +209,7 @@ class Sessions(SearchSheet[str]):
         self._renaming: str | None = None
         self._gone: list[str] = []
         self._doing: dict[str, Activity] = {}
+        self._searched = ""
 
     def on_mount(self) -> None:
         """Look regularly what the open sessions do."""
@@ -241,6 +242,10 @@ class Sessions(SearchSheet[str]):
             self.note(error.message, "$error")
             return
         self._rows = {row.id: row for row in found[:MOST_LISTED]}
+        if self.query_text != self._searched:
+            # Other words: enter opens the best match, and not the session that was selected before.
+            self._searched = self.query_text
+            at = at or next(iter(self._rows), None)
         self._show_rows(at)
         self.note(number_of_sessions(len(found), "type to find"))
         self._preview()
