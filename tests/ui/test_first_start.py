@@ -57,6 +57,16 @@ async def test_a_click_beside_the_prompts_does_nothing() -> None:
         assert app.chat.composer.text == ""
 
 
+async def test_further_rows_of_a_prompt_begin_below_its_words_and_can_be_clicked() -> None:
+    async with started() as (app, pilot):
+        await pilot.resize_terminal(40, 30)
+        begin, end = "Compare three ways to sort a", "list in a table, with code"
+        assert PROMPTS[1] == f"{begin} {end}"
+        await until(pilot, lambda: f"   › {begin}\n     {end}\n" in screen_text(app))
+        await pilot.click(offset=(6, row_of(app, end)))
+        await until(pilot, lambda: app.chat.composer.text == PROMPTS[1])
+
+
 async def test_who_has_written_prompts_is_not_offered_any() -> None:
     async with started(history=["What is a monad?"]) as (app, _):
         assert not any(prompt in screen_text(app) for prompt in PROMPTS)

@@ -64,16 +64,22 @@ class EmptyState(Static):
     def on_mount(self) -> None:
         self.show(self._providers, self._problems, self._model_name)
 
+    def on_resize(self) -> None:
+        """Wrap the prompts to the new width."""
+        self.show(self._providers, self._problems, self._model_name)
+
     def show(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
         """Show what is known so far."""
+        self._providers, self._problems, self._model_name = providers, problems, name
         lines = [Content.styled("Talk to models that think", "bold $primary")]
         if self.private:
             lines.append(Content.styled(PRIVATE, "$warning"))
+        width = self.scrollable_content_region.width
         parts = (
             _problem_lines(problems),
             _provider_lines(providers, name),
-            _prompt_lines() if self._offers else (),
-            _key_lines(),
+            _prompt_lines(width) if self._offers else (),
+            _key_lines(width),
         )
         for part in parts:
             found = list(part)
@@ -117,12 +123,20 @@ def _provider_lines(providers: Sequence[ProviderInfo], name: str) -> Iterator[Co
         yield (counted + Content.styled("/key", "underline $quiet")).stylize(Style.from_meta({"keys": True}))
 
 
-def _prompt_lines() -> Iterator[Content]:
+def _prompt_lines(width: int) -> Iterator[Content]:
     for number, prompt in enumerate(PROMPTS):
         clicked = Style.from_meta({"prompt": number})
-        yield Content.styled("› ", "$accent") + Content.styled(prompt, "underline $foreground").stylize(clicked)
+        words = Content.styled(prompt, "underline $foreground").stylize(clicked)
+        yield from _beside(Content.styled("› ", "$accent"), words, width)
 
 
-def _key_lines() -> Iterator[Content]:
+def _key_lines(width: int) -> Iterator[Content]:
     for key, word in TRY:
-        yield Content.styled(key.rjust(8), "bold $foreground") + Content.styled(f"  {word}", "$quiet")
+        yield from _beside(Content.styled(f"{key:>8}  ", "bold $foreground"), Content.styled(word, "$quiet"), width)
+
+
+def _beside(first: Content, words: Content, width: int) -> Iterator[Content]:
+    """Words whose further rows begin below them; in one row while the width is unknown."""
+    indent = first.cell_length
+    for at, row in enumerate(words.wrap(width - indent) if width > indent else [words]):
+        yield (Content(" " * indent) if at else first) + row.rstrip()
