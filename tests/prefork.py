@@ -1,4 +1,4 @@
-"""Starts of ``python -m tui`` without its imports: one process per test worker has loaded everything, and forks.
+"""Starts of ``python -m tui`` without its imports: one process for all test workers has loaded everything, and forks.
 
 What loading itself does is not tested this way. Only command lines of ``python -m tui`` are forked, and only if their
 environment sets nothing that is read while the interpreter or a module loads; ``forkable`` decides. Everything else is
@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from tests.program_modules import program_modules
+from tests.shared_process import Workers, connect
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = [sys.executable, "-m", "tui"]
@@ -155,19 +156,9 @@ class Server:
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
-        self._connection, theirs = socket.socketpair()
         environment = {name: value for name, value in os.environ.items() if not name.startswith(READ_WHILE_LOADING)}
         kept = {name: value for name, value in os.environ.items() if name in NEVER_READ_WHILE_LOADING}
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.prefork", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                env={**environment, **kept, **OF_THE_SERVER},
-                cwd=ROOT,
-                start_new_session=True,
-            )
-        atexit.register(self.close)
+        self._connection = connect("tests.prefork", {**environment, **kept, **OF_THE_SERVER})
 
     def ask(self, request: Mapping[str, object], descriptors: Sequence[int]) -> None:
         """Have a process forked; the first descriptor hears of it."""
@@ -175,11 +166,6 @@ class Server:
         with self._turn:
             socket.send_fds(self._connection, [NUMBER.pack(len(body))], list(descriptors))
             self._connection.sendall(body)
-
-    def close(self) -> None:
-        """The server ends when its connection does."""
-        self._connection.close()
-        self._process.wait(REPLY_S)
 
 
 @functools.cache
@@ -199,7 +185,7 @@ def load() -> None:
     del os.environ["TEXTUAL_FPS"]
 
 
-def serve(connection: socket.socket) -> dict[str, Any] | None:
+def serve(workers: Workers) -> dict[str, Any] | None:
     """Fork for every request. Returns a request in the process that is to fulfil it, and ``None`` at the end."""
     woken, waker = socket.socketpair()
     waker.setblocking(False)
@@ -207,34 +193,35 @@ def serve(connection: socket.socket) -> dict[str, Any] | None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     running: dict[int, socket.socket] = {}
     while True:
-        ready, _, _ = select.select([connection, woken], [], [])
+        ready, _, _ = select.select([woken, *workers.sockets], [], [])
         if woken in ready:
             woken.recv(4096)
             _tell_ends(running)
-        if connection not in ready:
-            continue
-        head, descriptors, _, _ = socket.recv_fds(connection, NUMBER.size, DESCRIPTORS)
-        if not head:
-            return None
-        body = b""
-        while len(body) < NUMBER.unpack(head)[0]:
-            body += connection.recv(NUMBER.unpack(head)[0] - len(body))
-        told = socket.socket(fileno=descriptors[0])
-        process = os.fork()
-        if not process:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for number, descriptor in enumerate(descriptors[1:]):
-                os.dup2(descriptor, number)
-            for kept in (told, connection, woken, waker, *running.values()):
-                kept.detach()
-            os.closerange(3, max(int(each.name) for each in Path("/proc/self/fd").iterdir()) + 1)
-            request: dict[str, Any] = json.loads(body)
-            return request
-        for descriptor in descriptors[1:]:
-            os.close(descriptor)
-        running[process] = told
-        told.sendall(NUMBER.pack(process))
+        for worker in workers.take(ready):
+            head, descriptors, _, _ = socket.recv_fds(worker, NUMBER.size, DESCRIPTORS)
+            if not head:
+                if workers.let_go(worker):
+                    return None
+                continue
+            body = b""
+            while len(body) < NUMBER.unpack(head)[0]:
+                body += worker.recv(NUMBER.unpack(head)[0] - len(body))
+            told = socket.socket(fileno=descriptors[0])
+            process = os.fork()
+            if not process:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for number, descriptor in enumerate(descriptors[1:]):
+                    os.dup2(descriptor, number)
+                for kept in (told, woken, waker, *workers.sockets, *running.values()):
+                    kept.detach()
+                os.closerange(3, max(int(each.name) for each in Path("/proc/self/fd").iterdir()) + 1)
+                request: dict[str, Any] = json.loads(body)
+                return request
+            for descriptor in descriptors[1:]:
+                os.close(descriptor)
+            running[process] = told
+            told.sendall(NUMBER.pack(process))
 
 
 def _tell_ends(running: dict[int, socket.socket]) -> None:
@@ -296,12 +283,12 @@ def end(code: object) -> NoReturn:
 
 def main() -> NoReturn:
     """Serve; in a forked process, be the program."""
-    connection = socket.socket(fileno=int(sys.argv[1]))
+    workers = Workers(sys.argv[1], int(sys.argv[2]))
     load()
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()
-    request = serve(connection)
+    request = serve(workers)
     if request is None:
         os._exit(0)
     become(request)

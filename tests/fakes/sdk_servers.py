@@ -1,13 +1,12 @@
 """Starts of MCP servers by the official SDK without its import, which is most of the time of such a test.
 
-One process per test worker has imported the SDK, and forks for each server. What is run as the server is a small
+One process for all test workers has imported the SDK, and forks for each server. What is run as the server is a small
 program that hands over its streams, arguments, environment and folder, and lives as long as the forked server does.
 Servers whose process itself is tested are started as usual; so are all where there is no Linux.
 """
 
 from __future__ import annotations
 
-import atexit
 import functools
 import json
 import os
@@ -16,15 +15,15 @@ import select
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.shared_process import Workers, accept, address_of, connect, listen
+
 LENGTH = struct.Struct("!q")
-ROOT = Path(__file__).resolve().parents[2]
 
 LAUNCHER = """
 import json, os, socket, struct, sys
@@ -50,39 +49,34 @@ def sdk_server(file: str, *ways: str) -> tuple[str, list[str]]:
 @functools.cache
 def _address() -> str:
     """Where the process listens that has imported the SDK."""
-    address = f"ponder-sdk-servers-{os.getpid()}"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.fakes.sdk_servers", address],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
-    )  # fmt: skip
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
-    process.stdout.close()
-    atexit.register(process.wait)
-    atexit.register(process.stdin.close)
-    return address
+    connect("tests.fakes.sdk_servers")
+    return _of_launchers(address_of("tests.fakes.sdk_servers"))
+
+
+def _of_launchers(address: str) -> str:
+    return f"{address}-launchers"
 
 
 # In the process that forks
 
 
-def main(address: str) -> None:
-    """Fork for each connection, until the input is closed. In a forked process, be the server."""
-    import mcp.server.mcpserver  # noqa: F401
+def main(address: str, told: int) -> None:
+    """Fork for each launcher, until no worker is left. In a forked process, be the server."""
+    workers = Workers(address, told)
+    with listen(_of_launchers(address)) as launchers:
+        import mcp.server.mcpserver  # noqa: F401
 
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them: the connection tells their end
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("\0" + address)
-        listener.listen(64)
-        print("ready", flush=True)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them: the connection tells their end
         while True:
-            ready, _, _ = select.select([listener, sys.stdin], [], [])
-            if sys.stdin in ready:
+            ready, _, _ = select.select([launchers, *workers.sockets], [], [])
+            if any(workers.let_go(worker) for worker in workers.take(ready)):  # they ask for nothing
                 return
-            connection, _ = listener.accept()
+            connection = accept(launchers) if launchers in ready else None
+            if connection is None:
+                continue
             if not os.fork():
-                listener.close()
+                for kept in (launchers, *workers.sockets):
+                    kept.close()
                 serve(connection)
             connection.close()
 
@@ -121,4 +115,4 @@ def _exit_code(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))
