@@ -13,6 +13,8 @@ from tui.domain.events import RequestStarted, RetryScheduled, Stalled, TurnFaile
 from tui.domain.messages import Turn
 from tui.domain.stream import ModelLoading, PromptRead
 from tui.ui.app import PonderApp
+from tui.ui.markdown.runs import plain
+from tui.ui.transcript.waiting_lines import RetryLine
 
 LIMITED = ProviderError(ErrorKind.RATE_LIMIT, "try again in 20 s", status=429)
 
@@ -86,6 +88,15 @@ async def test_further_rows_of_a_failure_begin_below_its_words_and_not_below_its
         first = next(number for number, row in enumerate(rows) if "⚠ Rate limited" in row)
         assert rows[first + 1].strip()
         assert len(rows[first + 1]) - len(rows[first + 1].lstrip()) == rows[first].index("Rate limited")
+
+
+@pytest.mark.parametrize("width", range(30, 90, 5))
+def test_no_row_of_a_retry_ends_with_the_dot_before_what_follows(width: int) -> None:
+    line = RetryLine(retry(), 0.0, lambda: "n", still=False)
+    drawn = [plain(line.section.line(number)[0]).rstrip() for number in range(line.section.height(width))]
+    rows = [row for row in drawn if row]
+    assert "esc" in rows[-1]
+    assert [row for row in rows if row.endswith("·")] == []
 
 
 async def test_a_retry_names_the_key_that_works_beside_a_draft_too_and_only_once() -> None:

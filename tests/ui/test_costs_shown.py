@@ -119,11 +119,12 @@ def test_the_usage_line_says_how_long_the_first_token_took_and_how_fast_the_othe
     said = "in 8.2k (6.1k cached) · out 1.9k · thinking 12.4k · 44 s"
     line = usage_line(answer, (answer,))
     assert line is not None
-    shown = [plain(line.line(0)) for width in (100, 80, 66) if line.height(width) == 1]
+    shown = [plain(line.line(0)) for width in (100, 80, 66, 50) if line.height(width) == 1]
     assert shown == [
         f"{said} · first token 0.8 s · 331 tok/s · $0.36",
         f"{said} · 331 tok/s · $0.36",
         f"{said} · $0.36",
+        "in 8.2k · out 1.9k · thinking 12.4k · 44 s · $0.36",
     ]
     silent = replace(answer, blocks=(TextBlock(text="So."),))
     assert bill_line([silent]) == f"{said} · first token 0.8 s · 44 tok/s · $0.36"

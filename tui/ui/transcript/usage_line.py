@@ -70,12 +70,18 @@ def usage_line(message: Message, bill: Sequence[Message]) -> Caption | None:
         bill_of(bill, with_wait=False),
         bill_of(bill, with_wait=False, with_speed=False),
         bill_of(bill, with_wait=False, with_speed=False, with_unknown=False),
+        bill_of(bill, with_wait=False, with_speed=False, with_unknown=False, with_cache=False),
     ]
     return UsageLine(why, bills) if why is not None or bills[0] else None
 
 
 def bill_of(
-    answers: Sequence[Message], *, with_wait: bool = True, with_speed: bool = True, with_unknown: bool = True
+    answers: Sequence[Message],
+    *,
+    with_wait: bool = True,
+    with_speed: bool = True,
+    with_unknown: bool = True,
+    with_cache: bool = True,
 ) -> str:
     """``in 8.2k (6.1k cached) · out 1.9k · thinking 12.4k · 44 s · first token 0.8 s · 48 tok/s · $0.36``, if known.
 
@@ -85,8 +91,8 @@ def bill_of(
     usages = [message.usage for message in answers if message.usage is not None]
     whole = [usage.input for usage in usages if usage.input is not None]
     if whole:
-        read = sum(usage.cache_read or 0 for usage in usages)
-        written = sum(usage.cache_write or 0 for usage in usages)
+        read = sum(usage.cache_read or 0 for usage in usages if with_cache)
+        written = sum(usage.cache_write or 0 for usage in usages if with_cache)
         parts.append(f"in {input_text(sum(whole), read, written)}")
     # A stream that was stopped has reported the first token at most.
     is_counted = any(map(is_usage_final, answers))

@@ -224,7 +224,7 @@ class RetryLine:
             line.append(Run(f" ·{UNBROKEN}{whole}", "muted"))
         self._shown_key = self._key()
         for key, word, href in ((self._shown_key, "now", NOW), ("esc", "stop", STOP)):
-            line.extend((Run(" · ", "muted"), Run(f"{key}\u00a0{word}", "text", href=href)))
+            line.extend((Run(f" ·{UNBROKEN}", "muted"), Run(f"{key}\u00a0{word}", "text", href=href)))
         self._block.show(*line)
         self.section.touch()
 
