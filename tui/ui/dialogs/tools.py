@@ -52,7 +52,7 @@ class Tools(Sheet[None]):
     def _fill(self) -> None:
         rows = self._service.tools()
         width = max(30, self._list.room)
-        self._list.show_rows([_row(row, width) for row in rows])
+        self._list.show_rows([_heading(width), *(_row(row, width) for row in rows)] if rows else [])
         on_ = [row for row in rows if row.enabled]
         self.note(f"{len(on_)} of {len(rows)} on · {_sent(self._service.tools_sent())}")
         if not rows:
@@ -101,13 +101,24 @@ def _sent(sent: ToolTokens) -> str:
     if sent.why_none:
         return f"not sent: {sent.why_none}"
     return f"{tokens(sent.tokens)} {noun(sent.tokens, 'token')}" + (
-        f", {tokens(sent.shared)} shared" if sent.shared else ""
+        f", {tokens(sent.shared)} of them for the list" if sent.shared else ""
     )
 
 
-def _row(row: ToolInfo, width: int) -> Row:
+def _columns(width: int) -> tuple[int, int]:
+    """Columns of the name, and of where a tool is from."""
     source = 17 if width >= 66 else 0
-    room = max(10, width - 4 - 9 - source - 6)
+    return max(10, width - 4 - 9 - source - 6), source
+
+
+def _heading(width: int) -> Row:
+    room, source = _columns(width)
+    words = f"    {'tool':{room}}{'rule':9}{'from' if source else '':{source}}{'tokens':>6}"
+    return Row("", Content.styled(words, "$quiet"))
+
+
+def _row(row: ToolInfo, width: int) -> Row:
+    room, source = _columns(width)
     mark = "[x] " if row.enabled else "[ ] "
     style = "$foreground" if row.enabled else "$quiet"
     name = Content.styled(mark + one_line(row.name, room - 1).ljust(room), style)
