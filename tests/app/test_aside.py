@@ -79,7 +79,7 @@ async def test_the_history_and_the_next_request_are_what_they_were(tmp_path: Pat
         await aside(s, "What is a bloom filter?")
         await answered(s)
         assert "Answer 3." in s.text()
-        assert "sees the 2 finished turns" in s.text()
+        assert "sees 2 earlier turns" in s.text()
         await closed(s)
         assert rows(tmp_path, "turn", "message", "block") == before
         assert (await s.house.services.chat.wire_preview("Then?"))["body"] == next_body
@@ -200,7 +200,7 @@ async def test_it_is_answered_while_the_main_turn_streams(tmp_path: Path) -> Non
         await aside(s, "What is a bloom filter?")
         await answered(s)
         assert "A sketch of a set." in s.text()
-        assert "sees the 1 finished turn" in s.text()
+        assert "sees 1 earlier turn" in s.text()
         assert s.house.view().phase is Phase.THINKING
         assert s.house.view().open_turn == running
         asked = [message["content"][-1]["text"] for message in server.seen[2].json["messages"]]

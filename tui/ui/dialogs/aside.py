@@ -69,7 +69,7 @@ class Aside(Sheet[None]):
             self.dismiss(None)
             return
         seen = len(side.before)
-        what = f"sees the {count(seen, 'finished turn')}" if seen else "sees no earlier turn"
+        what = f"sees {count(seen, 'earlier turn')}" if seen else "sees no earlier turn"
         self.note(f"{side.spec.provider}/{model_title(side.spec.model)} · {what}")
         await self._follow(side)
 

@@ -40,6 +40,7 @@ from tui.ui.panels.meter_lines import certainty_label
 from tui.ui.panels.page import Lines, Page
 from tui.ui.terminal.clipboard import put_on_clipboard
 from tui.ui.terminal.textual_private import write_to_terminal
+from tui.ui.transcript.blocks import with_names
 from tui.ui.transcript.usage_line import bill_of
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _plan(preview: RequestPreview) -> Iterator[Line]:
         Run(f"   {one_line(request.plan.summary, 100)}", "muted"),
     ]
     for warning in (*request.plan.warnings, *request.outgoing.warnings):
-        yield [Run(f"! {one_line(warning, 200)}", "warning")]
+        yield with_names(f"! {one_line(warning, 200)}", "warning")
 
 
 def _breakpoints(preview: RequestPreview, turns: int) -> Iterator[Line]:
