@@ -131,3 +131,10 @@ def test_all_addresses_are_filled_by_one_variable_each() -> None:
         urls = (provider.base_url, *provider.bases.values())
         assert [name for url in urls for name in unfilled(url)] == []
     assert {provider.cloud for provider in catalog().providers().values()} == {None, *Cloud}
+
+
+def test_the_facts_of_a_model_are_made_once_for_all_accounts_but_not_for_another_table_of_the_user() -> None:
+    facts = catalog().find("bedrock", "claude-opus-5-5")
+    assert catalog(KNOWN).find("bedrock", "claude-opus-5-5") is facts
+    anew = catalog(bedrock={"wire": "openai-chat", "base_url": "https://gateway.example"})
+    assert anew.find("bedrock", "claude-opus-5-5") is not facts

@@ -114,16 +114,16 @@ class Catalog:
 
     def provider(self, id_: str) -> ProviderFacts:
         """Return the provider with that id. Raises UnknownModel if there is none."""
-        known = self.providers()
-        if id_ not in known:
-            raise UnknownModel(f"There is no provider `{id_}`.", nearest=nearest(id_, known))
-        return known[id_]
+        known = self.own_providers.get(id_) or packaged_providers().get(id_)
+        if known is None:
+            raise UnknownModel(f"There is no provider `{id_}`.", nearest=nearest(id_, self.providers()))
+        return known
 
     def find(self, provider: str, model: str) -> ModelFacts:
         """Return the facts about a model at a provider. An unknown model gets safe defaults."""
         provider_facts = self.provider(provider)
         rows = [(layer.source, row) for layer in self.layers if (row := layer.match(provider, model)) is not None]
-        if not rows and packaged_providers().get(provider) is provider_facts:
+        if not rows and _is_packaged(provider_facts):
             return _packaged_facts(provider, model)
         return _facts(provider_facts, model, rows)
 
@@ -229,6 +229,21 @@ def _check_spelling(name: object, where: str, file: str) -> None:
             key=f"{where}.spelling",
             nearest=nearest(str(name), spelling_names()),
         )
+
+
+_BESIDES_ADDRESS = tuple(name for name in ProviderFacts.__annotations__ if name not in ("base_url", "bases", "account"))
+
+
+def _is_packaged(provider_facts: ProviderFacts) -> bool:
+    """Whether a provider is a packaged one, with another address at most; what its models can do does not depend on it.
+
+    Clouds always have another: with it, a list of all models would take twice as long.
+    """
+    packaged = packaged_providers().get(provider_facts.id)
+    return packaged is provider_facts or (
+        packaged is not None
+        and all(getattr(packaged, name) is getattr(provider_facts, name) for name in _BESIDES_ADDRESS)
+    )
 
 
 @lru_cache(maxsize=1_000)
