@@ -11,13 +11,7 @@ import pytest
 
 from tests.narrow import expect_some
 from tests.patience import PATIENCE_S
-from tests.ui.conftest import (  # noqa: F401  # fixtures
-    _models_listed_soon,
-    _no_frames,
-    _slow_fingers,
-    _still_when_nothing_runs,
-    _styles_parsed_once,
-)
+from tests.ui.conftest import _on_a_stage  # noqa: F401  # a fixture
 from tui.cli.main import main
 from tui.providers import running_servers
 

@@ -22,10 +22,12 @@ apply_as_textual = Stylesheet.apply
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What applying found out: what a widget has to heed, and its rules if there are any."""
+    """What applying found out: what a widget has to heed, its rules if there are any, and as what it keeps them."""
 
     flags: tuple[bool, ...]
     rules: Any
+    kept: dict[str, Any] | None
+    """None if the rules are to be reached by an animation."""
 
 
 class Known:
@@ -95,8 +97,21 @@ def apply_once(
     for flag, value in zip(FLAGS, found.flags, strict=True):
         setattr(node, flag, value)
     if found.rules is not None:
-        self.replace_rules(node, found.rules, animate=animate)
+        _replace_rules(self, node, found, animate=animate)
     self._process_component_classes(node)
+
+
+def _replace_rules(sheet: Stylesheet, node: DOMNode, found: Found, *, animate: bool) -> None:
+    """As the original, which sets each of the rules by itself also if all are there already or none can be seen."""
+    base: Any = node.styles.base
+    if base._rules != found.kept:
+        if node._is_mounted or found.kept is None:
+            sheet.replace_rules(node, found.rules, animate=animate)
+            return
+        base._rules.clear()
+        base._rules.update(found.kept)
+        base._updates += 1
+    node.notify_style_update()
 
 
 def _found(sheet: Stylesheet, node: DOMNode, *, animate: bool) -> Found:
@@ -117,4 +132,5 @@ def _found(sheet: Stylesheet, node: DOMNode, *, animate: bool) -> Found:
             del vars(sheet)["replace_rules"]
         else:
             vars(sheet)["replace_rules"] = outer
-    return Found(tuple(getattr(node, flag) for flag in FLAGS), rules[0] if rules else None)
+    kept: Any = None if animate else dict(node.styles.base._rules)
+    return Found(tuple(getattr(node, flag) for flag in FLAGS), rules[0] if rules else None, kept)

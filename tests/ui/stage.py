@@ -47,7 +47,7 @@ async def on_stage(
     app = make_app(services, theme)
     async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
         app.chat.composer.cursor_blink = False
-        await until(pilot, lambda: app.chat.sidebar.picker.filled)
+        await until(pilot, lambda: not app.chat.sidebar.display or app.chat.sidebar.picker.filled)
         await pilot.pause()
         yield app, services, pilot
         paint_once(app)
@@ -71,15 +71,22 @@ async def type_in(pilot: Pilot[int], text: str) -> None:
 
 
 def paint_once(app: PonderApp) -> None:
-    """Have a screen painted at least once, also without frames."""
+    """Have what is on a screen painted at least once, also without frames; nobody looks at it as a whole."""
     if app.is_running and app not in _painted:
-        screen_text(app)
+        _show_what_is_below(app)
+        for _ in app.screen._compositor._get_renders():
+            pass
+
+
+def _show_what_is_below(app: PonderApp) -> None:
+    """Of a sheet; what was not painted yet would stay blank."""
+    visible_screen_stack.set(app._background_screens)
 
 
 def screen_strips(app: PonderApp) -> list[Strip]:
     """The rows of the screen; the one place that reads the compositor."""
     _painted.add(app)
-    visible_screen_stack.set(app._background_screens)  # or what is below a sheet that was not painted yet stays blank
+    _show_what_is_below(app)
     return app.screen._compositor.render_strips()[: app.size.height]
 
 

@@ -363,6 +363,7 @@ async def test_an_attempt_that_is_void_leaves_the_screen_also_where_something_wa
 async def test_what_concerns_only_the_running_turn_goes_with_its_end() -> None:
     async with on_stage(size=(80, 24)) as (app, services, pilot):
         services.chat.publish(*scenes.begun(), *scenes.words("Half an answer", index=0))
+        await shows(pilot, app, "Half an answer")  # there is a conversation that says the rest
         services.chat.publish(Notice(Severity.WARNING, "The model repeats itself.", "Stop it.", until_turn_ends=True))
         services.chat.publish(Notice(Severity.WARNING, "Another model answers."))
         await shows(pilot, app, "The model repeats itself.")
