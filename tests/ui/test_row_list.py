@@ -56,3 +56,14 @@ async def test_a_row_at_the_same_place_is_not_taken_instead() -> None:
         app.rows.show_rows(_rows("another", "second"))
         await pilot.pause()
         assert app.taken == ["first"]
+
+
+async def test_a_row_with_the_same_text_gets_its_new_style() -> None:
+    app = _Chooser()
+    async with app.run_test():
+        for marked in ("[b]so[/]rt", "[b]sort[/]"):
+            row = Row("a", Content.from_markup(marked))
+            app.rows.show_rows([row])
+            shown = app.rows.get_option_at_index(0).prompt
+            assert isinstance(shown, Content)
+            assert shown.spans == row.content.spans

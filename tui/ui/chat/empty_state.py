@@ -77,7 +77,7 @@ class EmptyState(Static):
         width = self.scrollable_content_region.width
         parts = (
             _problem_lines(problems),
-            _provider_lines(providers, name),
+            _provider_lines(providers, name, width),
             _prompt_lines(width) if self._offers else (),
             _key_lines(width),
         )
@@ -106,17 +106,19 @@ def _problem_lines(problems: Sequence[tuple[str, str]]) -> Iterator[Content]:
             yield Content.styled(f"  {one_line(advice.replace('`', ''), 200)}", "$quiet")
 
 
-def _provider_lines(providers: Sequence[ProviderInfo], name: str) -> Iterator[Content]:
+def _provider_lines(providers: Sequence[ProviderInfo], name: str, width: int) -> Iterator[Content]:
     """A line for each provider that can be used or should be but cannot; the others are only counted."""
     shown = [row for row in providers if row.ready or not row.detail.startswith(WITHOUT_KEY)][:MOST_PROVIDERS]
     titles = max((len(one_line(row.title, 24)) for row in shown), default=0)
     for row in shown:
         mark = Content.styled("● ", "$success") if row.ready else Content.styled("○ ", "$quiet")
         title = Content.styled(one_line(row.title, 24).ljust(titles + 2), "$foreground" if row.ready else "$quiet")
-        yield mark + title + Content.styled(one_line(row.detail, 80), "$quiet")
+        yield from _beside(mark + title, Content.styled(one_line(row.detail, 80), "$quiet"), width)
     if name.startswith("demo/"):
         demo = Content.styled("● ", "$warning") + Content.styled("Demo  ", "$foreground")
-        yield demo + Content.styled("answers until you add a key. It is not a real model.", "$quiet")
+        yield from _beside(
+            demo, Content.styled("answers until you add a key. It is not a real model.", "$quiet"), width
+        )
     others = sum(not row.ready and row not in shown for row in providers)
     if others:
         counted = Content.styled(f"+ {count(others, 'provider')}: ", "$quiet")

@@ -97,7 +97,8 @@ class RowList(BarList):
         wanted = at if at is not None else self.chosen
         if [row.key for row in rows] == [row.key for row in self._rows]:
             for number, (row, old) in enumerate(zip(rows, self._rows, strict=True)):
-                if row != old:
+                # Textual compares only the text.
+                if row != old or row.content.spans != old.content.spans:
                     self.replace_option_prompt_at_index(number, row.content)
             self._rows = list(rows)
         else:
