@@ -138,7 +138,7 @@ def _meter_lines(reading: MeterReading) -> Iterator[str]:
     yield f"{sent} of {limit} would be sent ({reading.certainty.value}); {reading.raw:,} raw"
     for part, tokens in reading.parts.items():
         if tokens:
-            yield f"  {part.label:20}{tokens:>12,}"
+            yield f"  {reading.label_of(part):20}{tokens:>12,}"
     if reading.trigger is not None:
         state = "due now" if is_due(reading) else f"{reading.trigger - reading.effective:,} left"
         yield f"  {'compression at':20}{reading.trigger:>12,}  {state}"

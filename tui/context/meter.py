@@ -53,6 +53,8 @@ class Tally:
     parts: Mapping[Part, int] = field(default_factory=dict)
     behind: int = 0
     """Stored tokens that are not sent, thinking and everything else."""
+    uncounted: int = 0
+    """Thinking in ``behind`` that is sent, but that the server does not count."""
     pictures: int = 0
     """Tokens of images in the estimate. How a server counts images is unknown."""
     tools: bool = False
@@ -148,13 +150,15 @@ def tally(  # noqa: PLR0913 - parts of one request, keyword-only but the first t
         for part, count in counter.message(message):
             parts[part] += count
     thinking, other = counter.left_behind(outgoing)
-    parts[Part.THINKING_STRIPPED] = thinking
+    uncounted = counter.uncounted_thinking(outgoing)
+    parts[Part.THINKING_STRIPPED] = thinking + uncounted
     stored = [message for message in outgoing.messages if message.source_id is not None]
     return Tally(
         key=calibration_key(facts.provider, facts.id),
         family=facts.tokenizer,
         parts=parts,
-        behind=thinking + other,
+        behind=thinking + uncounted + other,
+        uncounted=uncounted,
         pictures=sum(_picture_tokens(message.blocks, facts.tokenizer) for message in outgoing.messages),
         tools=bool(tools),
         thinking=counter.thinking_sizes(outgoing),
@@ -318,7 +322,7 @@ class _Counter:
         return None if known is None else usage.output - known
 
     def left_behind(self, outgoing: Outgoing) -> tuple[int, int]:
-        """Return (thinking, everything else) in tokens that is stored but not sent, or sent but not counted."""
+        """Return (thinking, everything else) in tokens that is stored but not sent."""
         thinking = other = 0
         for verdict in outgoing.verdicts:
             if verdict.sent:
@@ -331,11 +335,17 @@ class _Counter:
                 thinking += self.size(block, message)
             elif verdict.reason is not Reason.UNSUPPORTED_INPUT or not isinstance(block, ImageBlock | DocumentBlock):
                 other += self.stored_size(block, message)
-        for sent in outgoing.messages:
-            if not self._counts(sent):
-                source = self.stored.get(sent.source_id or "")
-                thinking += sum(self.size(block, source) for block in sent.blocks if isinstance(block, ThinkingBlock))
         return thinking, other
+
+    def uncounted_thinking(self, outgoing: Outgoing) -> int:
+        """Return the tokens of thinking that is sent, but that the server does not count."""
+        return sum(
+            self.size(block, self.stored.get(sent.source_id or ""))
+            for sent in outgoing.messages
+            if not self._counts(sent)
+            for block in sent.blocks
+            if isinstance(block, ThinkingBlock)
+        )
 
     def stored_size(self, block: Block, message: Message) -> int:
         """Return the tokens of a stored block, sent or not."""
@@ -378,6 +388,7 @@ def reading_of(
         certainty=Certainty.REPORTED if reported else Certainty.ESTIMATED,
         parts=parts,
         scale=scale,
+        uncounted=round(counted.uncounted * scale),
     )
 
 

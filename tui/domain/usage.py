@@ -86,3 +86,9 @@ class MeterReading:
     parts: Mapping[Part, int] = field(default_factory=dict)
     scale: float = 1.0
     """The factor from plain estimates to these numbers."""
+    uncounted: int = 0
+    """Thinking that is sent, but that the server does not count; it is in the part of what is not sent."""
+
+    def label_of(self, part: Part) -> str:
+        """The name of a part on the screen."""
+        return "thinking not counted" if part is Part.THINKING_STRIPPED and self.uncounted else part.label

@@ -258,7 +258,7 @@ class HistoryCompression:
         if self._reported:
             return
         self._reported = True
-        parts = ", ".join(f"{part.label} {count:,}" for part, count in reading.parts.items() if count)
+        parts = ", ".join(f"{reading.label_of(part)} {count:,}" for part, count in reading.parts.items() if count)
         publish(
             Notice(
                 Severity.WARNING,

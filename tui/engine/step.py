@@ -392,7 +392,7 @@ class Step:
     def _explained(self, failure: ProviderError, advice: str, inputs: RequestInputs) -> ProviderError:
         if failure.kind is ErrorKind.CONTEXT_OVERFLOW:
             reading = self._turn.ports.planner.meter(inputs)
-            parts = ", ".join(f"{part.label} {count:,}" for part, count in reading.parts.items() if count)
+            parts = ", ".join(f"{reading.label_of(part)} {count:,}" for part, count in reading.parts.items() if count)
             limit = "an unknown number" if reading.limit is None else f"{reading.limit:,}"
             advice = f"{count(reading.effective, 'token')} of {limit}: {parts}"
         if failure.kind is ErrorKind.THINKING_MISSING and not inputs.settings.rules.leave_thinking_out:

@@ -65,7 +65,7 @@ def preview_lines(preview: RequestPreview, bill: Bill) -> list[str]:
 
 def part_lines(reading: MeterReading) -> list[str]:
     """The parts of the meter that are not empty."""
-    parts = [f"{part.label} {tokens(number)}" for part, number in reading.parts.items() if number]
+    parts = [f"{reading.label_of(part)} {tokens(number)}" for part, number in reading.parts.items() if number]
     lines = [f"Parts: {', '.join(parts)}."] if parts else []
     if reading.trigger is not None:
         lines.append(f"The history is compressed at {tokens(reading.trigger)}.")

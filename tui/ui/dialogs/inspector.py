@@ -107,7 +107,8 @@ def meter_rows(reading: MeterReading, width: int) -> Iterator[Line]:
     replaced = reading.raw - reading.effective - thinking
     not_sent = [row for row in (("thinking", thinking), (REPLACED, replaced)) if row[1] > 0]
     if not_sent:
-        right += [_title("Not sent"), *(_pair(text, weight, column) for text, weight in not_sent), []]
+        title = "Not counted" if reading.uncounted else "Not sent"
+        right += [_title(title), *(_pair(text, weight, column) for text, weight in not_sent), []]
     reserved = reading.parts.get(Part.RESERVED, 0) or None
     limits = (
         ("context window", reading.limit),

@@ -17,8 +17,8 @@ GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
     ("thinking sent", (Part.THINKING_SENT,), "meter-thinking"),
 )
 """Parts that are sent, in the order of the bar, with the theme variable of their cells."""
-BEHIND: Sequence[tuple[str, Part]] = (("thinking not sent", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
-"""Parts that are not sent: omitted thinking, and room reserved for the answer."""
+RESERVED = "reserved"
+"""The room for the answer, which is no part of what is sent."""
 MARK, LIGHT_MARK = "▪", "▫"
 """Of a part, and of the one that has the colour of the part before it."""
 
@@ -37,7 +37,8 @@ def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
         drafting = Part.DRAFT in parts and reading.parts.get(Part.DRAFT, 0)
         count = sum(reading.parts.get(part, 0) for part in parts)
         rows.append((f"{text} + draft" if drafting else text, count, colour))
-    rows.extend((text, reading.parts.get(part, 0), "") for text, part in BEHIND)
+    behind = {reading.label_of(Part.THINKING_STRIPPED): Part.THINKING_STRIPPED, RESERVED: Part.RESERVED}
+    rows.extend((text, reading.parts.get(part, 0), "") for text, part in behind.items())
     return [row for row in rows if row[1]]
 
 

@@ -15,7 +15,7 @@ from tui.domain.format_numbers import count, share, tokens
 from tui.domain.printable import one_line
 from tui.domain.usage import Certainty, MeterReading, Part
 from tui.ui.chat.status_line import cache_text
-from tui.ui.panels.meter_bar import BEHIND, bar, mark_of, part_counts
+from tui.ui.panels.meter_bar import RESERVED, bar, mark_of, part_counts
 
 if TYPE_CHECKING:
     from tui.context.prompt_cache import CacheState
@@ -69,7 +69,7 @@ def part_lines(reading: MeterReading, width: int, *, plain: bool = False) -> lis
     behind = "=" if plain else "░"
     lines = []
     for text, weight, colour in part_counts(reading):
-        is_reserve = text == BEHIND[-1][0]
+        is_reserve = text == RESERVED
         dot = "#" if plain else mark_of(text)
         mark = Content.styled(f"{dot if colour else behind if is_reserve else ' '} ", f"${colour or 'quiet'}")
         lines.append(mark + _pair(text, tokens(weight), width - 2, "$foreground" if colour else "$quiet"))
