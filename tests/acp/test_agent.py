@@ -122,7 +122,8 @@ async def test_a_prompt_is_answered_with_thinking_and_the_choices_are_offered(tm
 
 
 @pytest.mark.parametrize(
-    ("answer", "ran", "status"), [("once", True, "completed"), ("no", False, "failed"), (None, False, "failed")]
+    ("answer", "ran", "status"),
+    [("once", True, "completed"), ("no", False, "failed"), pytest.param(None, False, "failed", marks=pytest.mark.long)],
 )
 async def test_a_tool_call_asks_the_editor(tmp_path: Path, answer: str | None, ran: bool, status: str) -> None:
     steps: list[Step] = [[("shell", {"command": "touch made"})], "done"]

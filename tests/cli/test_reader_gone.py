@@ -24,6 +24,7 @@ def test_a_closed_pipe_ends_a_command_quietly() -> None:
     assert (command.returncode, said) == (141, b"")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize(
     "words",
@@ -45,7 +46,7 @@ def test_output_that_cannot_be_written_is_one_sentence(words: list[str]) -> None
     assert (done.returncode, done.stderr) == (1, b"ponder: the output cannot be written: No space left on device\n")
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(9)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize(
     ("words", "code"),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prefork
 from tui.app.doctor import EXTRAS
 from tui.cli import main as command_line
 from tui.cli.main import COMMANDS, main, whole_parser
@@ -201,7 +202,7 @@ def test_options_of_one_question_are_not_passed_over_without_one(words: list[str
 )
 def test_a_misspelled_word_gets_the_nearest_right_one(words: str, said: str) -> None:
     command = [sys.executable, "-m", "tui", *words.split()]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    done = prefork.run(command, env=prefork.surroundings(), text=True, cwd=ROOT)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(said)
 

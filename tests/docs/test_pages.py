@@ -120,6 +120,7 @@ KEYS, THEMES = DOCS / "keys.md", DOCS / "themes.md"
 CONFIGURATION = _blocks("toml", [page for page in PAGES if page not in (KEYS, THEMES)])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("text", CONFIGURATION, ids=lambda text: text.strip().partition("\n")[0])
 def test_a_configuration_is_read_without_a_complaint(
     text: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -173,6 +173,7 @@ def test_deltas_that_come_together_are_kept_and_published_together() -> None:
     assert max(numbers) < 40
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("fault", ["none", "not written", "forgotten"])
 @pytest.mark.parametrize("kind", ["text", "thinking", "tool_call"])
 def test_each_second_only_what_is_new_is_stored(kind: Kind, fault: str) -> None:

@@ -180,6 +180,7 @@ async def test_what_cannot_be_waited_for_fails_at_once(word: str, advice: str, t
     assert advice in heard[-1].error.advice
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("events", [1, 3, 8, 20])
 async def test_after_a_cancel_anywhere_the_next_request_is_accepted(model: str, events: int, tmp_path: Path) -> None:

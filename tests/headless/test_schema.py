@@ -145,6 +145,7 @@ def test_claude_is_asked_beside_the_effort(environment: dict[str, str]) -> None:
     assert (code, out) == (4, "Fine, then.\n")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("content", "said"),
     [

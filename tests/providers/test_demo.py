@@ -193,6 +193,7 @@ async def test_the_words_choose_the_page(demo: Demo, words: str, part: str) -> N
     assert part in (await demo.ask("fast", user(words), tools=False)).text
 
 
+@pytest.mark.one_in(5)
 @models
 @pytest.mark.parametrize(
     ("words", "kind", "retryable"),

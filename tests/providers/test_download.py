@@ -67,6 +67,7 @@ async def test_without_a_token_nothing_is_sent_in_its_place(tmp_path: Path) -> N
         assert all("authorization" not in asked.headers for asked in hub.asked)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tenth", range(10))
 async def test_a_download_cut_anywhere_is_continued_by_itself(tmp_path: Path, tenth: int) -> None:
     cut = len(CONTENT) * tenth // 10
@@ -77,6 +78,7 @@ async def test_a_download_cut_anywhere_is_continued_by_itself(tmp_path: Path, te
     assert path.read_bytes() == CONTENT
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tenth", range(1, 10))
 async def test_a_download_is_continued_by_the_next_command(tmp_path: Path, tenth: int) -> None:
     cut = len(CONTENT) * tenth // 10

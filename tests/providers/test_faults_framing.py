@@ -102,6 +102,7 @@ async def test_F06_fields_without_data_dispatch_nothing(client: Client) -> None:
     assert (outcome.error, outcome.text) == (None, "x")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "kind",
     [None, "text/event-stream; charset=iso-8859-1", "application/octet-stream", "text/plain", "application/json"],

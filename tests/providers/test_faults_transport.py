@@ -30,6 +30,7 @@ FULL: list[Step] = [{"say": "thinking", "text": "hm, let me see"}, SAY, {"end": 
 wires = pytest.mark.parametrize("wire", WIRES)
 
 
+@pytest.mark.one_in(4)
 @wires
 async def test_T01_a_stalled_stream_ends_at_the_idle_limit_and_keeps_what_came(client: Client, wire: str) -> None:
     async with FaultServer([[SAY, {"hold": 1}]], wire) as server:
@@ -40,6 +41,7 @@ async def test_T01_a_stalled_stream_ends_at_the_idle_limit_and_keeps_what_came(c
     assert "one two three four five".startswith(outcome.text)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("wire", ["anthropic", "openai-responses", "openai-chat", "gemini", "ollama"])
 async def test_T02_pings_do_not_keep_a_dead_generation_alive(client: Client, wire: str) -> None:
     async with FaultServer([[SAY, {"ping": [0.05, 40]}, {"hold": 1}]], wire) as server:
@@ -60,6 +62,7 @@ async def test_T03_no_headers_names_the_host_and_the_seconds(client: Client) -> 
         assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TIMEOUT, True)
 
 
+@pytest.mark.one_in(4)
 @wires
 @pytest.mark.parametrize("framing", ["chunked", "close"])
 async def test_T04_a_bare_end_without_the_wires_own_end_is_no_success(client: Client, wire: str, framing: str) -> None:
@@ -89,6 +92,7 @@ async def test_T05_a_connection_that_breaks_after_the_end_of_the_answer_is_no_fa
     assert (outcome.error, outcome.text, outcome.complete) == (None, "one two three four five", True)
 
 
+@pytest.mark.one_in(4)
 @wires
 async def test_T17_bytes_without_end_after_the_end_of_the_answer_do_not_keep_it_open(client: Client, wire: str) -> None:
     async with FaultServer([[SAY, {"end": 1}, {"ping": [0.05, 100_000]}]], wire) as server:

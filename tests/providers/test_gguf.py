@@ -46,6 +46,7 @@ def test_everything_that_is_said_of_a_thinking_model(tmp_path: Path) -> None:
     assert read_gguf(path).template == chat_model()["tokenizer.chat_template"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("template", "thinks", "switch", "efforts", "tools", "images"),
     [

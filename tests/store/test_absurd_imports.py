@@ -91,6 +91,7 @@ async def test_every_number_of_a_session_may_be_absurd(stage: Stage, tmp_path: P
     assert refused > 50
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("value", ["1e300", "-1e300", "NaN", "Infinity", "1e18", str(2**70), "253402300800000"])
 def test_lists_exports_and_prompts_take_any_date_and_cost(tmp_path: Path, value: str) -> None:
     message = f'{{"id": "m", "role": "assistant", "created": {value}, "blocks": [{{"kind": "text", "text": "hi"}}]'

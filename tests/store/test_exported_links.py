@@ -28,6 +28,7 @@ LINKS = (
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("said", LINKS)
 async def test_only_addresses_of_the_web_are_links_on_a_page(stage: Stage, said: str) -> None:
     await stage.keep("s", a_turn(1, said, f"{said}\n\n[*the* web](https://web.example/a?b=c) and <http://web.example>"))

@@ -233,6 +233,7 @@ def own(**message: object) -> dict[str, object]:
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "content",
     [

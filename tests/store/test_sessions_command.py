@@ -107,6 +107,7 @@ def test_a_deleted_session_comes_back_until_it_is_deleted_for_good(
     assert main(["sessions", "delete", "--undo", "01SKY"]) == 2
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words",
     [
@@ -155,6 +156,7 @@ def test_a_name_of_several_sessions_says_which(shelf: Path, capsys: pytest.Captu
     assert capsys.readouterr().err.startswith("ponder: There is no session `nothing`.")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", [(), ("--forever",), ("--undo",)])
 @pytest.mark.parametrize("name", ["", " "])
 def test_an_empty_name_deletes_nothing_even_if_there_is_one_session_only(

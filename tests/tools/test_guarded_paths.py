@@ -138,6 +138,7 @@ async def test_the_systems_startup_files_ask_before_they_are_written(trusting: B
     assert outcome(await trusting.call("write_file", path=name, content="x")) == (False, DENIED)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ORDINARY)
 async def test_ordinary_names_that_sound_alike_do_not_ask(trusting: Bench, name: str) -> None:
     assert not (await trusting.call("write_file", path=name, content="x")).failed

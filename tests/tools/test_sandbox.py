@@ -46,7 +46,7 @@ THINGS_THAT_RUN_BY_THEMSELVES = [
 ]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(18)
 @every_sandbox
 @pytest.mark.parametrize("command", THINGS_THAT_RUN_BY_THEMSELVES)
 async def test_what_runs_by_itself_stays_as_it_is(tmp_path: Path, outside: Path, kernel: Kernel, command: str) -> None:

@@ -295,7 +295,11 @@ def test_bubblewrap_mounts_the_working_folder_then_what_it_must_not_change_then_
 
 @pytest.mark.parametrize(
     ("number", "landlock_abi", "program"),
-    [(100, 7, "/usr/bin/bwrap"), (300, 7, sys.executable), (300, 0, "/usr/bin/bwrap")],
+    [
+        pytest.param(100, 7, "/usr/bin/bwrap", marks=pytest.mark.long),
+        (300, 7, sys.executable),
+        pytest.param(300, 0, "/usr/bin/bwrap", marks=pytest.mark.long),
+    ],
 )
 async def test_bubblewrap_is_left_where_it_would_mount_very_much(
     tmp_path: Path, number: int, landlock_abi: int, program: str

@@ -134,6 +134,7 @@ WORST = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("source", WORST, ids=[source[:16] for source in WORST])
 def test_the_longest_formulas_cost_no_frame(source: str) -> None:
     assert len(source) <= 4_000

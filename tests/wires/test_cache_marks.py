@@ -124,7 +124,7 @@ def test_xai_is_told_the_conversation_in_a_header() -> None:
     assert encoded.headers["x-grok-conv-id"] == "s1"
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("at", [CLAUDE, ROUTED, QWEN], ids=["claude", "openrouter", "qwen"])
 @pytest.mark.parametrize("seed", range(40))
 def test_every_request_reads_what_the_one_before_has_written(at: tuple[WireName, Quirks], seed: int) -> None:

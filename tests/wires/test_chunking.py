@@ -64,6 +64,7 @@ def with_noise(body: bytes, noise: bytes, *, lines: bool) -> bytes:
     return b"".join(event + b"\n\n" + noise for event in events[:-1]) + events[-1]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wire", WIRES)
 def test_pings_comments_and_unknown_events_between_events_change_nothing(wire):
     lines = wire == "ollama"

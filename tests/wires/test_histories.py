@@ -189,7 +189,7 @@ def thoughts(outgoing: Outgoing) -> set[str]:
     }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=20_000 // len(NAMES) if settings().max_examples > 1000 else 15)
 @given(data=st.data(), rules=reasoning_rules(), with_tools=st.booleans())

@@ -78,7 +78,7 @@ def test_a_damaged_source_is_drawn_or_refused(data: st.DataObject) -> None:
     assert is_equally_wide(drawing)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("columns", [24, 56, 96, 180])
 @pytest.mark.parametrize(("kind", "name", "source"), ALL)
 def test_a_reader_finds_in_the_drawing_what_the_source_says(kind: str, name: str, source: str, columns: int) -> None:
