@@ -307,6 +307,32 @@ def test_the_value_of_an_option_may_hold_blanks(command: str) -> None:
         "make -f/dev/stdin",
         "make --file=/dev/fd/0",
         "make SHELL=/tmp/x",
+        "sh +x -c 'set r m; $1$2 a'",
+        "bash +O extglob -c 'set r m; $1$2 a'",
+        "ksh -m -c x",
+        "busybox ash +x -c x",
+        "python3-dbg -c x",
+        "python3.13t -c x",
+        "bash-static -c x",
+        "rbash -c x",
+        "ipython -c x",
+        "python -m timeit x",
+        "uv run -m pdb x",
+        "env -u X -S 'a b'",
+        "env -iS 'a b'",
+        "find /bin -name 'r[m]' -exec '{}' a ';'",
+        "find /bin -name 'r[m]' -execdir './{}' a ';'",
+        "find /bin -name 'r[m]' -exec nice '{}' a ';'",
+        "fd 'r.' /bin -x '{}' a",
+        # A word that is a command by itself, not the value of an option in the same word.
+        "watch 'set r m; $1$2 a'",
+        "flock f -c 'set r m; $1$2 a'",
+        "tar --to-command 'set r m; $1$2 a' -xf x",
+        "split --filter 'set r m; $1$2 a' x",
+        "sqlite3 x '.shell set r m; $1$2 a'",
+        "watch '/bin/r? a'",
+        "watch 'cd /bin; r[m] a'",
+        "time git commit -m 'set r m; $1$2 a'",
     ],
 )
 def test_a_program_in_arguments_or_input_asks_where_a_rule_denies(command: str) -> None:
@@ -324,6 +350,15 @@ def test_a_program_in_arguments_or_input_asks_where_a_rule_denies(command: str) 
         "make -f other.mk",
         "grep -r source -n",
         "cd . ; cargo build",
+        "python -m pytest -q",
+        "find . -name '*.py' -newer x",
+        "find . -exec grep x a ';'",
+        "grep -n 'a; b $HOME/*.py' x",
+        "git commit -m 'Use `x`; set $HOME'",
+        "jq '.a | {b, c}' x.json",
+        "docker ps --format '{{.ID}} {{.Names}}'",
+        "pytest -k 'a or b' -x",
+        "ls -x",
     ],
 )
 def test_common_commands_stay_allowed_beside_a_denial(command: str) -> None:
@@ -392,6 +427,13 @@ def test_a_denied_program_that_is_named_inside_a_value_never_runs_without_a_ques
 )
 def test_what_is_named_inside_a_value(denied: str, command: str, effect: RuleEffect) -> None:
     assert _book(allow=["shell"], deny=[f"shell({denied})"]).decide(_shell(command)).effect is effect
+
+
+def test_a_command_of_one_long_path_is_read_at_once() -> None:
+    """It took half a minute for the longest command, with a pattern that began anew at every slash."""
+    book = _book(allow=["shell"], deny=["shell(rm)"])
+    for command in (f"make CC='{'/' * 99_000}'", f"watch 'x {'/' * 99_000}'"):
+        assert book.decide(_shell(command)).effect is ALLOW
 
 
 def test_a_part_of_what_is_denied_stays_allowed_beside_values() -> None:

@@ -42,8 +42,18 @@ _HIDES_WORDS_IN_QUOTES = frozenset("$`\\!")
 _INTERPRETER = re.compile(
     r"(?:ash|bash|bun|busybox|clisp|csh|dash|dc|deno|ecl|elixir|elvish|emacs|emacsclient|erl|fish|gdb|ghc|gnuplot|groovy"
     r"|guile|iex|jshell|julia|kotlin|ksh|lldb|lua|luajit|m4|mksh|node|nu|ocaml|octave|osascript|perl|php|powershell|pwsh"
-    r"|python|pypy|r|racket|raku|rscript|ruby|runghc|sbcl|scala|sh|swift|tclsh|tcsh|ts-node|tsx|xonsh|zsh)[0-9.]*"
+    r"|pypy|r|racket|raku|rscript|ruby|runghc|sbcl|scala|sh|swift|tclsh|tcsh|ts-node|tsx|xonsh|zsh"
+    r"|python|bpython|ipython|jython|micropython|ptpython|jruby|mruby|nodejs|qjs|rbash|rksh|rzsh|loksh|oksh|osh|posh"
+    r"|yash|ysh|fennel|hy|janet|newlisp|wish)[0-9.]*[dmtuw]?(?:-(?:dbg|debug|static|minimal|intel64|arm64|32|64))?"
 )
+_FINDERS = frozenset({"find", "fd", "fdfind"})
+_STARTS_A_PROGRAM = re.compile(r"-{1,2}(?:exec(?:dir|-batch)?|ok(?:dir)?)|-[xX]")
+"""Options of those programs; ``{}`` behind them is a file that was found."""
+_RUNS_CODE_AS_MODULE = frozenset(
+    {"asyncio", "bpython", "code", "cprofile", "idlelib", "ipython", "pdb", "profile", "ptpython", "runpy"}
+    | {"timeit", "trace"}
+)
+"""Modules that execute their arguments or input: ``python -m timeit CODE``."""
 _BEFORE_COMMANDS = frozenset({"builtin", "command", "do", "else", "elif", "if", "then", "time", "until", "while", "!"})
 """Words of the shell after which a command begins."""
 _READS_COMMANDS = re.compile(
@@ -87,7 +97,15 @@ _MAX_LETTERS_BEFORE_VALUE = 8
 _VALUE = re.compile(r"(?:[^\s=]+=|[\w-]+:(?=\S)|[-+]?[!|+:]|-[A-Za-z])(.+)", re.DOTALL)
 """``--action=exec=…``, ``CC=…``, ``SYSTEM:…``, ``!…``, ``-I…``: words with a value that may be a program."""
 _HIDES_WORDS_IN_VALUE = re.compile(r"""`|\$[\w@*#?!{('"-]|\{[^{}]*,""")
-_FILE_WITH_WILDCARD = re.compile(r"/[^\s*?\[]*[*?\[]")
+_FILE_WITH_WILDCARD = re.compile(r"/[^\s*?\[/]*[*?\[]")
+_IS_A_SCRIPT = re.compile(r"[\s;&|]")
+"""What a word that is a command has: ``watch 'set r m; $1$2 x'``."""
+_IS_A_SEQUENCE = re.compile(r"[;&\n]|\|\s")
+"""Commands after ``cd /bin``, where a wildcard alone is a program."""
+_STARTS_NO_ARGUMENT = frozenset(
+    {"cat", "echo", "egrep", "fgrep", "git", "grep", "head", "jq", "ls", "printf", "rg", "tail", "test", "wc", "["}
+)
+"""Programs that do not run a word of theirs, whatever is in it; of git, what may run others is looked for apart."""
 
 
 def plain_words(command: str) -> tuple[str, ...] | None:
@@ -130,7 +148,7 @@ def is_readable(command: str) -> bool:
         _quoting_is_plain(command)
         and not _QUOTED_OPTION.search(command)
         and not any(map(_hides_a_program, _runs(command)))
-        and not any(_hides_words_in_value(word) for run in _quoted_words(command) for word in run)
+        and not any(_hides_words_in_arguments(words) for words in _quoted_words(command))
     )
 
 
@@ -314,30 +332,60 @@ def _quoting_is_plain(command: str) -> bool:
 def _hides_a_program(words: list[str]) -> bool:
     if any(_READS_COMMANDS.fullmatch(_program_name(word)) for word in words) or _program_name(words[0]) in _VIEWERS:
         return True
-    if _git_may_run_others(words) or _sets_variables(words):
+    if _git_may_run_others(words) or _sets_variables(words) or _env_splits_words(words):
         return True
-    if _reads_program_from_input(words) or _make_is_given_a_program(words):
+    if _reads_program_from_input(words) or _make_is_given_a_program(words) or _runs_what_it_finds(words):
         return True
-    for word, following in pairwise([*words, "-"]):
-        name = _program_name(word)
-        takes_program = following != "-m" and following.startswith(("-", "/dev/", "/proc/"))
-        if takes_program and _INTERPRETER.fullmatch(name):
-            return True
-        if name == "env" and following.startswith(("-S", "--split")):
-            return True
-    return False
+    return any(_is_given_a_program(word, following) for word, following in pairwise([*words, "-"]))
 
 
-def _hides_words_in_value(word: str) -> bool:
-    """Whether a shell that gets the value in this word would make words of it that are not in the text."""
-    found = _VALUE.fullmatch(word)
-    if found is None:
+def _is_given_a_program(word: str, following: str) -> bool:
+    """``sh -c PROGRAM``, ``sh +x -c PROGRAM``, ``python -m timeit PROGRAM``, or an interpreter that reads its input."""
+    if word == "-m" and following.partition(".")[0].lower() in _RUNS_CODE_AS_MODULE:
+        return True
+    name = _program_name(word)
+    if following == "-m" and "py" in name:
+        return False  # A module. A shell's -m is an option like any other.
+    return following.startswith(("-", "+", "/dev/", "/proc/")) and _INTERPRETER.fullmatch(name) is not None
+
+
+def _env_splits_words(words: list[str]) -> bool:
+    """``env -S``, also behind other options: ``env -u X -S``."""
+    names = [_program_name(word) for word in words]
+    return "env" in names and any(
+        re.match(r"-[A-Za-z0]*S|--s", word) is not None for word in words[names.index("env") + 1 :]
+    )
+
+
+def _runs_what_it_finds(words: list[str]) -> bool:
+    """``find /bin -name 'r[m]' -exec '{}' x ';'``. The words end before braces, as they do before operators."""
+    if _FINDERS.isdisjoint(map(_program_name, words)):
         return False
-    value = found[1]
+    return any(
+        _STARTS_A_PROGRAM.fullmatch(word) is not None
+        and (not program or "{" in program or _RUNS_ANYTHING.fullmatch(_program_name(program)) is not None)
+        for word, program in pairwise([*words, ""])
+    )
+
+
+def _hides_words_in_arguments(words: list[str]) -> bool:
+    """Whether a shell that gets one of the words as a command would make words of it that are not in the text."""
+    may_start = _program_name(words[0]) not in _STARTS_NO_ARGUMENT
+    return any(_hides_words_in_value(word, may_start=may_start) for word in words)
+
+
+def _hides_words_in_value(word: str, *, may_start: bool) -> bool:
+    found = _VALUE.fullmatch(word)
+    if found is None and not (may_start and _IS_A_SCRIPT.search(word)):
+        return False
+    value = word if found is None else found[1]
     if _HIDES_WORDS_IN_VALUE.search(value):
         return True
     # `--include='src/*.py'` is no command, `exec='/bin/r? x'` is one, and make passes on what it is given.
-    is_a_command = _ASSIGNMENT.match(word) is not None or re.search(r"\s", value) is not None
+    has_blanks = re.search(r"\s", value) is not None
+    if has_blanks and _IS_A_SEQUENCE.search(value) and _WILDCARDS.search(value):
+        return True
+    is_a_command = _ASSIGNMENT.match(word) is not None or has_blanks
     return is_a_command and _FILE_WITH_WILDCARD.search(value) is not None
 
 
