@@ -74,6 +74,8 @@ async def test_a_branch_is_found_and_opened_by_enter(tmp_path: Path) -> None:
         assert "4 turns · 2 branches" in s.text()
         for words in ("● First question", "├─○ Second question", "│ ○ Third question", "fast"):
             assert words in s.text()
+        grounds = {part.style.bgcolor for part in tree.view.render_line(0) if part.style}
+        assert {ground.name for ground in grounds if ground} == {s.app.theme_variables["surface"].lower()}
         await type_in(s.pilot, "third")
         await until(s.pilot, lambda: tree.turns.turns[tree.view.at].id == old[2].id)
         assert "1 match" in s.text()

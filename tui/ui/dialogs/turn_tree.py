@@ -255,7 +255,7 @@ class TurnTreeSheet(Sheet[str]):
     def inside(self) -> Sequence[Widget]:
         """Search field, tree, and the turn under the cursor."""
         self.field = Field("search prompts and models", handed_on=self.HANDED_ON)
-        self.view = TreeView(self.turns, self.ponder.ui_services.theme_styles(), self._first)
+        self.view = TreeView(self.turns, self.ponder.theming.sheet_styles(self.ponder), self._first)
         self._detail = Static("", markup=False, classes="turn-detail")
         return (self.field, self.view, self._detail)
 
