@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -88,7 +88,21 @@ def test_a_call_is_seen(tmp_path: Path) -> None:
     assert {"fsync", "open"} <= {words.partition(" ")[0] for words in found}
 
 
-async def test_typing_sending_and_switching_ask_the_file_system_for_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "sheets"),
+    [
+        (("/model demo/demo/high", "/set ui.bell off"), ("/profile save mine", "/sessions")),
+        pytest.param(
+            ("/thinking low", "/theme dawn", "/unset ui.bell"),
+            ("/settings", "/profile save mine", "/profile load mine", "/profile list", "/status"),
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=["some", "others"],
+)
+async def test_typing_sending_and_switching_ask_the_file_system_for_nothing(
+    tmp_path: Path, changes: Sequence[str], sheets: Sequence[str]
+) -> None:
     (tmp_path / "notes.md").write_text("Notes.")
     async with screen(tmp_path, stored_in="file") as s:
         await until(s.pilot, lambda: s.app.chat.sidebar.picker.filled)
@@ -100,17 +114,10 @@ async def test_typing_sending_and_switching_ask_the_file_system_for_nothing(tmp_
             await s.pilot.press("enter")
             await until(s.pilot, lambda: s.turns_drawn() == 1 and not s.app.chat.is_busy())
             await s.ask("And again?")
-            for line in ("/model demo/demo/high", "/thinking low", "/theme dawn", "/set ui.bell off", "/unset ui.bell"):
+            for line in changes:
                 await s.enter(line)
             await s.pilot.press("ctrl+b", "ctrl+b")
-            for line in (
-                "/settings",
-                "/profile save mine",
-                "/profile load mine",
-                "/profile list",
-                "/status",
-                "/sessions",
-            ):
+            for line in sheets:
                 await s.enter(line)
                 await s.pilot.pause(0.1)
                 await s.pilot.press("escape")

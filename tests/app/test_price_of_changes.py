@@ -122,29 +122,40 @@ async def test_a_budget_that_is_sent_as_the_level_in_use_rewrites_nothing(tmp_pa
         assert "cached 58k" in s.text()
 
 
-async def test_a_typed_command_says_above_the_composer_what_it_rewrites(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "lines",
+    [
+        {
+            "/model claude-sonnet-5": r" rewrites 58k cached tokens, about \$0\.23",
+            "/set generation.system Be terse.": r" rewrites 5\dk cached tokens, about \$0\.5",
+        },
+        pytest.param(
+            {
+                "/model claude-opus-5/high": r"med → high: rewrites 5\dk cached tokens, about \$0\.5",
+                "/set reasoning.effort low": r"med → low: rewrites 5\dk cached tokens, about \$0\.5",
+                "/set model claude-sonnet-5": r" rewrites 58k cached tokens, about \$0\.23",
+                "/tools off grep": r" rewrites 58k cached tokens, about \$0\.58",
+                "/profile load terse": r" rewrites 5\dk cached tokens, about \$0\.5",
+                "/retry high": r"med → high: rewrites 5\dk cached tokens, about \$0\.5",
+            },
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=["some", "others"],
+)
+async def test_a_typed_command_says_above_the_composer_what_it_rewrites(tmp_path: Path, lines: dict[str, str]) -> None:
     async with cached(tmp_path, answer("One.", written=58_000), tools=True) as s:
         folder = s.house.program.paths.profiles
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "terse.toml").write_text('[generation]\nsystem = "Be terse."\n')
         await begun(s)
-        for line, cost in (
-            ("/model claude-opus-5/high", r"med → high: rewrites 5\dk cached tokens, about \$0\.5"),
-            ("/model claude-sonnet-5", r" rewrites 58k cached tokens, about \$0\.23"),
-            ("/set reasoning.effort low", r"med → low: rewrites 5\dk cached tokens, about \$0\.5"),
-            ("/set generation.system Be terse.", r" rewrites 5\dk cached tokens, about \$0\.5"),
-            ("/set model claude-sonnet-5", r" rewrites 58k cached tokens, about \$0\.23"),
-            ("/tools off grep", r" rewrites 58k cached tokens, about \$0\.58"),
-            ("/profile load terse", r" rewrites 5\dk cached tokens, about \$0\.5"),
-            ("/retry high", r"med → high: rewrites 5\dk cached tokens, about \$0\.5"),
-            ("/thinking high", r"med → high: rewrites 5\dk cached tokens, about \$0\.5"),
-        ):
+        for line, cost in lines.items():
             await type_in(s.pilot, line)
-            said = await until_above_the_composer(s, cost)
-            if line == "/thinking high":
-                break
+            await until_above_the_composer(s, cost)
             await s.pilot.press("ctrl+u")
             await until(s.pilot, lambda: "rewrites" not in above_the_composer(s))
+        await type_in(s.pilot, "/thinking high")
+        said = await until_above_the_composer(s, r"med → high: rewrites 5\dk cached tokens, about \$0\.5")
         # The message of the change says the same.
         assert said.strip() in await said_by(s, "", "med → high")
         await until(s.pilot, lambda: "rewrites" not in above_the_composer(s))
