@@ -212,6 +212,20 @@ async def test_at_80_by_24_a_short_change_is_whole_and_takes_a_yes_at_once() -> 
         assert services.chat.asked == [("approval", ("c9", "no"))]
 
 
+async def test_the_row_for_the_reason_takes_no_room_from_a_call_before_it_is_asked_for() -> None:
+    lines = [f"+line {number}" for number in range(18)]
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
+        patterns = ("write(a.py)", "write(**)")
+        screen = await _asked(
+            app, services, pilot, "\n".join(lines), note="in /home/me", patterns=patterns, session="write(**)"
+        )
+        assert [line for line in lines if line not in screen_text(app)] == []
+        assert not screen._call.has_more_rows
+        await pilot.press("alt+6")
+        await until(pilot, lambda: "enter deny" in screen_text(app))
+        await until(pilot, lambda: "No, and tell the model why…" in screen_text(app) and screen._call.has_more_rows)
+
+
 async def test_the_answer_for_the_session_counts_the_questions_that_come_after_it() -> None:
     first, second = (
         ApprovalAsked("live", name, "write_file", f"Write {name}", "+a", session="write(**)") for name in ("c1", "c2")

@@ -35,8 +35,10 @@ ARMED_S = 2.0
 LOOK_S = 0.2
 LOW = 32
 """Screens with fewer rows than this have a rule with the title instead of a frame, and no blank lines."""
-AROUND, AROUND_LOW = 6, 1
-"""Rows of frame and title; the second without the reason."""
+AROUND, AROUND_LOW = 4, 1
+"""Rows of frame and title."""
+REASON, REASON_LOW = 2, 1
+"""Rows of the reason, while it is asked for."""
 LEFT_ABOVE, LEFT_ABOVE_LOW = 5, 3
 """Rows of the conversation that stay in view above the sheet; the second where a call is then whole, or readable."""
 ENOUGH_ROWS, ENOUGH_ROWS_LOW = 8, 4
@@ -228,7 +230,8 @@ class Approval(Sheet[None]):
         self.set_class(low, "-low")
         self._list.set_low(low=low)
         self._call.set_low(low=low)
-        around = AROUND_LOW + self._reason.display if low else AROUND
+        reason = (REASON_LOW if low else REASON) * self._reason.display
+        around = (AROUND_LOW if low else AROUND) + reason
         call = self._call.rows_of_call(area.width - (BESIDE_LOW if low else BESIDE))
         places = (
             (area, LEFT_ABOVE, call if low else ENOUGH_ROWS),
