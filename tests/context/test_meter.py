@@ -82,7 +82,7 @@ def test_only_the_thinking_that_the_server_counts_is_effective(counted, parts):
 
 def test_thinking_that_is_sent_but_not_counted_is_not_called_unsent():
     uncounted = meter(CLAUDE.with_facts(counted=ThinkingCounted.NONE), *talk(CLAUDE))
-    assert uncounted.label_of(Part.THINKING_STRIPPED) == "thinking not counted"
+    assert uncounted.label_of(Part.THINKING_STRIPPED) == "thinking uncounted"
     assert uncounted.uncounted == uncounted.parts[Part.THINKING_STRIPPED] == uncounted.raw - uncounted.effective > 0
     stripped = meter(CLAUDE, *talk(CLAUDE), rules=STRIP_ALL)
     assert (stripped.label_of(Part.THINKING_STRIPPED), stripped.uncounted) == ("thinking not sent", 0)

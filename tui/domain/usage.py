@@ -91,4 +91,4 @@ class MeterReading:
 
     def label_of(self, part: Part) -> str:
         """The name of a part on the screen."""
-        return "thinking not counted" if part is Part.THINKING_STRIPPED and self.uncounted else part.label
+        return "thinking uncounted" if part is Part.THINKING_STRIPPED and self.uncounted else part.label
