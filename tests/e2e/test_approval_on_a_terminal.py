@@ -119,6 +119,7 @@ def test_nothing_that_could_hide_a_part_is_drawn_as_nothing(tmp_path: Path) -> N
         assert foreign_bytes(terminal.raw) == []
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (120, 40)])
 def test_every_answer_is_in_sight_and_a_rule_is_shown_whole(tmp_path: Path, size: tuple[int, int]) -> None:

@@ -135,6 +135,7 @@ def test_after_two_hundred_starts_with_kills_at_random_moments_nothing_is_left(t
         assert len(holders) <= 1, number
 
 
+@pytest.mark.long
 def test_without_a_key_and_a_name_the_model_of_this_machine_answers(tmp_path: Path) -> None:
     scripted_model(tmp_path / "ponder" / "data" / "models", says="Hello, it is me.")
     command = [*PONDER, "-p", "Hi"]

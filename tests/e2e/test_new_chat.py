@@ -13,6 +13,7 @@ EMPTY = "Talk to models that think"
 SIZE = (90, 30)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", ["half\x0ehello", "/new\rhello"], ids=["ctrl+n", "/new"])
 def test_keys_after_the_key_of_a_new_chat_go_to_the_new_one(tmp_path: Path, way: str) -> None:

@@ -122,7 +122,7 @@ def tidy(path: Path) -> None:
         path.chmod(0o700)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(17)
 @pytest.mark.parametrize("bad", [*BAD_FILES, *BAD_FOLDERS], ids=lambda bad: bad.__name__)
 def test_a_prompt_is_answered_whatever_lies_where_a_file_or_folder_is_expected(
     tmp_path: Path, bad: Callable[[Path], None]

@@ -125,6 +125,7 @@ def test_the_terminal_keeps_no_picture_while_ponder_is_suspended_and_after_its_e
         assert terminal.is_clean
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("colours", [{}, {"COLORTERM": ""}], ids=["true colours", "256 colours"])
 def test_a_terminal_with_sixels_gets_the_pixels_of_what_is_visible(tmp_path: Path, colours: dict[str, str]) -> None:

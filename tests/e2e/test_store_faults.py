@@ -43,7 +43,7 @@ def harm_schema(path: Path) -> None:
 BAD = (fifo, device, loop, folder, broken_link, fails_when_read, unreadable)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(14)
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.__name__)
 @pytest.mark.parametrize("name", [STORE, f"{STORE}-shm"])
 def test_a_prompt_is_answered_and_the_exit_code_says_that_it_was_not_saved(

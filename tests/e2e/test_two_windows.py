@@ -103,6 +103,7 @@ def test_a_draft_without_a_session_is_the_newest_prompt_of_the_history(tmp_path:
             other.wait_for("❯ never sent")
 
 
+@pytest.mark.long
 def test_a_draft_survives_a_program_that_is_killed(tmp_path: Path) -> None:
     file = tmp_path / "ponder" / "state" / "memory.json"
     with Loopback() as model:

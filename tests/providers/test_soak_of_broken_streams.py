@@ -76,6 +76,7 @@ async def failures(client: Client, turns: int, broken: float, seed: int) -> tupl
     return broke, seen
 
 
+@pytest.mark.long
 async def test_broken_streams_are_not_seen_by_the_user(client: Client) -> None:
     broke, seen = await failures(client, 100, 0.1, 4)
     assert broke >= 5

@@ -160,6 +160,7 @@ async def test_a_coding_errand_works_with_a_user_who_says_yes(bench: Bench) -> N
     ]
 
 
+@pytest.mark.long
 async def test_a_coding_errand_works_headless_with_what_the_command_line_allows(tmp_path: Path) -> None:
     from tui.tools.permissions.permissions import Policy
 
