@@ -242,6 +242,7 @@ async def test_completion_of_levels_shows_what_is_sent(tmp_path: Path) -> None:
             assert words[:30] in s.text(), words
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_completions_are_above_what_is_typed(tmp_path: Path, size: tuple[int, int]) -> None:
     async with screen(tmp_path, size=size) as s:

@@ -81,7 +81,7 @@ def words_of(sent: object) -> set[str]:
     return {str(sent), "off"} if sent in ("none", "disabled") else {str(sent)}
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_what_is_marked_is_what_goes_out(tmp_path: Path, ponder: Run, provider: str) -> None:
     for number, facts in enumerate(CATALOG.models(provider)):
@@ -119,7 +119,7 @@ async def test_a_model_with_a_switch_shows_off_and_on(tmp_path: Path, name: str)
         assert (h.view().plan.level, marked(h).label, h.view().plan.thinks) == ("on", "on", True)
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_stepping_reaches_every_row_and_each_stands_for_another_request(tmp_path: Path, provider: str) -> None:
     for facts in CATALOG.models(provider):

@@ -129,6 +129,7 @@ WORDS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", WORDS, ids=lambda kind: kind.value)
 async def test_only_words_of_a_provider_are_quoted_as_such(kind: ErrorKind) -> None:
     async with on_stage(size=(90, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):

@@ -147,6 +147,7 @@ def test_the_sidebar_and_the_inspector_say_what_the_cache_saved() -> None:
     assert "    saved by the cache -$0.020" in lines
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", [80, 120])
 async def test_the_meter_of_the_status_line_stays_where_it_is_while_something_runs(width: int) -> None:
     async with on_stage(*scenes.CONVERSATION, size=(width, 24), values={"ui.sidebar": "off"}) as (app, services, pilot):

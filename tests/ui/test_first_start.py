@@ -39,6 +39,7 @@ def row_of(app: PonderApp, words: str) -> int:
     return next(number for number, row in enumerate(screen_text(app).splitlines()) if words in row)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", range(3))
 async def test_a_click_on_a_prompt_puts_it_into_the_composer(number: int) -> None:
     async with started() as (app, pilot):

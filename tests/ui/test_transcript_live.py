@@ -69,6 +69,7 @@ async def test_live_thinking_is_open_shows_its_tail_and_folds_at_the_first_word_
         assert "Thought number 29." not in seen(app)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("size", "rows"), [((80, 12), 10), ((80, 24), 11), ((80, 50), 36), ((200, 60), 46)])
 async def test_live_thinking_takes_the_free_rows_of_the_transcript(size: tuple[int, int], rows: int) -> None:
     thoughts = "\n\n".join(f"Thought number {number}." for number in range(80))

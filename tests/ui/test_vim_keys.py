@@ -31,6 +31,7 @@ def _mode(app: PonderApp) -> str:
     return next((mode for line in lines for mode in modes if line.startswith(mode)), "")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_mode_is_shown_at_the_left_of_the_status_line(size: Sizes) -> None:
     async with _composer(size) as (app, _, pilot, composer):
