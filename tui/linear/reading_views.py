@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AROUND = 60
 """Characters printed on both sides of a match."""
 MOST_HITS = 500
-HEADING = re.compile(r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<title>[^\n]*?)[ \t#]*$", re.MULTILINE)
+HEADING = re.compile(r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<title>[^\n]*)$", re.MULTILINE)
 FENCED = re.compile(r"^ *(?P<mark>`{3,}|~{3,}).*?(?:^ *(?P=mark)|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -91,7 +91,9 @@ def outline_rows(turn: Turn, number: int) -> list[Choice]:
         for part, text in texts_of(message):
             if part == "answer":
                 bare = FENCED.sub("", text)
-                rows += [Choice(str(number), f"heading: {inline_text(row['title'])}") for row in HEADING.finditer(bare)]
+                # The closing marks are cut here: a pattern that looks for them takes quadratic time for `# # # …`.
+                titles = [row["title"].rstrip(" \t#") for row in HEADING.finditer(bare)]
+                rows += [Choice(str(number), f"heading: {inline_text(title)}") for title in titles]
     return rows
 
 

@@ -10,20 +10,24 @@ from typing import NamedTuple
 
 from tui.typeset.diagrams.graph import DIRECTIONS, DiagramError, Direction
 
+LONGEST_STATEMENT = 3_000
+"""Characters; the patterns of some languages take quadratic time."""
+BLANKS = re.compile(r"[^\S\n]{2,}")
+"""They mean one blank, and would take patterns with several ``\\s*`` cubic time."""
 DIRECTION = re.compile(r"direction\s+(TD|TB|BT|LR|RL)$", re.IGNORECASE)
 COMMENT = re.compile(r"^\s*%%(?!\{).*$")
 COMMENT_AFTER = re.compile(r"\s%%(?!\{).*$")
 OPEN_QUOTE = re.compile(r"\"`(?:(?!`\").)*$")
 """A text in markdown that its line does not end."""
-DIRECTIVE = re.compile(r"%%\{.*?\}%%", re.DOTALL)
+DIRECTIVE = re.compile(r"%%\{(?:(?!%%\{).)*?\}%%", re.DOTALL)
 FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?)\n[ \t]*---[ \t]*(?:\n|\Z)", re.DOTALL)
-TITLE = re.compile(r"^\s*title\s*:\s*(.+?)\s*$", re.MULTILINE)
+TITLE = re.compile(r"^[^\S\n]*title\s*:[^\S\n]*(.+?)[^\S\n]*$", re.MULTILINE)
 BREAK = re.compile(r"<br\s*/?>|\\n", re.IGNORECASE)
 TAG = re.compile(r"</?(?:b|i|u|s|em|strong|small|sub|sup|code|span|div|p|font|center)(?:\s[^<>]*)?>", re.IGNORECASE)
 ENTITY = re.compile(r"#(\w+);")
 ICON = re.compile(r"\bfa[bsrlk]?:fa-[\w-]+\s*")
 EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
-ACCESSIBILITY = re.compile(r"^\s*accDescr\s*\{[^}]*\}?|^\s*acc(?:Title|Descr)\s*:.*$", re.MULTILINE)
+ACCESSIBILITY = re.compile(r"^[^\S\n]*accDescr\s*\{[^}]*\}?|^[^\S\n]*acc(?:Title|Descr)\s*:.*$", re.MULTILINE)
 
 
 class Statement(NamedTuple):
@@ -48,7 +52,10 @@ def statements(source: str) -> Iterator[Statement]:
         source = pattern.sub(lambda found: "\n" * found[0].count("\n"), source)
     for number, line in _lines(source):
         if not COMMENT.match(line) and line.strip():
-            yield Statement(number, COMMENT_AFTER.sub("", line).strip())
+            text = BLANKS.sub(" ", COMMENT_AFTER.sub("", line)).strip()
+            if len(text) > LONGEST_STATEMENT:
+                raise DiagramError(f"Line {number} is too long to draw.")
+            yield Statement(number, text)
 
 
 def read_statements(source: str, read: Callable[[Statement], None]) -> None:

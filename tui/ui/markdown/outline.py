@@ -12,7 +12,7 @@ from tui.ui.markdown.chunks import Chunk, Splitter
 from tui.ui.markdown.occurrences import without_marks
 
 HEADING = lazy_regex(
-    r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<title>[^\n]*?)[ \t#]*$"
+    r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<title>[^\n]*)$"
     r"|^(?![ \t]*[-*+>|#])(?P<over>[^\n]+)\n(?P<under>=+|-{2,})[ \t]*$",
     re.MULTILINE,
 )
@@ -78,7 +78,8 @@ def _places(chunk: Chunk, *, thinking: bool) -> Iterator[tuple[int, int, str]]:
     if "#" in source or "\n-" in source or "\n=" in source:
         for heading in HEADING.finditer(source):
             level = len(heading["marks"]) if heading["marks"] else 1 if heading["under"][0] == "=" else 2
-            yield heading.start(), level, _title(heading["title"] or heading["over"] or "")
+            # The closing marks are cut here: a pattern that looks for them takes quadratic time for `# # # …`.
+            yield heading.start(), level, _title((heading["title"] or heading["over"] or "").rstrip(" \t#"))
     if not thinking:
         return
     for bold in BOLD.finditer(source):
