@@ -148,6 +148,9 @@ async def test_a_session_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyP
         said = await s.choose("Markdown, with thinking")
         assert said == [f"Written to {tmp_path / 'context.md'}."]
         assert "The size of the next request" in (tmp_path / "context.md").read_text()
+        said = await s.ask("/export md notes.md")
+        assert said[0].startswith("Error: /export takes md, json or html, and --thinking or --all.")
+        assert [path.name for path in tmp_path.glob("*.md")] == ["context.md"]
 
 
 async def test_answers_are_compared_and_branches_opened(tmp_path: Path) -> None:

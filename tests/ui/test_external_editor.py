@@ -57,3 +57,16 @@ def test_of_an_editor_that_ends_in_order_nothing_is_kept(tmp_path: Path) -> None
         _editor(tmp_path, 'touch "$(dirname "$1")/.draft.md.swp"; echo whole > "$1"'), draft, lambda: False
     )
     assert found == EditedDraft("whole")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the editor is a shell script")
+@pytest.mark.parametrize("change", ["", 'echo other > "$1"; '], ids=["nothing written", "something written"])
+def test_an_editor_that_is_left_with_a_code_changes_nothing(tmp_path: Path, change: str) -> None:
+    draft = tmp_path / "draft" / "draft.md"
+    draft.parent.mkdir()
+    draft.write_text("half a thought\n")
+    found = edit_file(_editor(tmp_path, f"{change}exit 3"), draft, lambda: False)
+    assert (found.text, found.is_kept) == (None, bool(change))
+    assert found.problem is not None
+    assert found.problem.message == "The editor ended with code 3: the draft is as it was."
+    assert found.problem.advice == (f"What you wrote is in {draft}." if change else "")

@@ -73,9 +73,13 @@ async def _next(context: CommandContext, _: str) -> None:
 
 async def _export(context: CommandContext, argument: str) -> None:
     parts = argument.split()
-    form = FORMS.get(next((word for word in parts if not word.startswith("--")), "md"))
-    if form is None:
-        raise UsageError("`/export` takes md, json or html.")
+    forms = [word for word in parts if word not in ("--all", "--thinking")] or ["md"]
+    form = FORMS.get(forms[0])
+    if form is None or len(forms) > 1:
+        raise UsageError(
+            "`/export` takes md, json or html, and `--thinking` or `--all`.",
+            advice="The file is named after the session's title and stands in the working folder.",
+        )
     content = "all" if "--all" in parts else "thinking" if "--thinking" in parts else "answers"
     session = context.services.chat.session_id
     path = await asyncio.to_thread(new_export_file, title_of(context.view()), session, form)

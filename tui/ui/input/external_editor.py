@@ -24,6 +24,8 @@ if sys.platform != "win32":
 LOG = logging.getLogger(__name__)
 
 SIGNALS_OF_KEYS = ("SIGINT", "SIGQUIT")
+ENDED_BY_SIGNAL = 128
+"""A shell adds the number of the signal to it."""
 HANG_UP = getattr(signal, "SIGHUP", signal.SIGTERM)
 LOOK_EVERY_S = 0.1
 TIME_TO_SAVE_S = 0.4
@@ -59,6 +61,7 @@ class EditedDraft:
 def edit_file(command: Sequence[str], path: Path, is_ending: Callable[[], bool]) -> EditedDraft:
     """Run the editor on a file in a folder of its own; ``is_ending`` says when it must end. Raises nothing."""
     try:
+        before = path.read_bytes()
         code = _run(command, path, is_ending)
     except OSError as error:
         told = f"`{command[0]}` cannot be run: {error.strerror}."
@@ -75,6 +78,12 @@ def edit_file(command: Sequence[str], path: Path, is_ending: Callable[[], bool])
         LOG.warning("The editor did not end in order. What it left is in %s", path.parent)
         where = f"What it left is in {path.parent}."
         return EditedDraft(text, UsageError("The editor did not end in order.", advice=where), is_kept=True)
+    if 0 < code < ENDED_BY_SIGNAL:
+        # How one leaves an editor without taking over what one wrote, as with `:cq` in vim; git asks no other way.
+        told = f"The editor ended with code {code}: the draft is as it was."
+        if path.read_bytes() == before:
+            return EditedDraft(problem=UsageError(told))
+        return EditedDraft(problem=UsageError(told, advice=f"What you wrote is in {path}."), is_kept=True)
     return EditedDraft(text)
 
 
