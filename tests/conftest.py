@@ -126,9 +126,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Look seldom for garbage: an application is a web of objects that lives for a moment."""
+    """Look seldom at what is older: an application is a web of objects that lives for a moment."""
     gc.freeze()
-    gc.set_threshold(200_000, 50, 50)
+    gc.set_threshold(10_000, 2, 50)
     gc.enable()
 
 

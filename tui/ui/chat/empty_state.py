@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from textual import events
-from textual.content import Content
+from textual.content import Content, Span
 from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
@@ -60,6 +60,7 @@ class EmptyState(Static):
         self._providers = providers
         self._problems = problems
         self._model_name = name
+        self._shown: tuple[str, Sequence[Span]] = "", []
 
     def on_mount(self) -> None:
         self.show(self._providers, self._problems, self._model_name)
@@ -84,7 +85,10 @@ class EmptyState(Static):
         for part in parts:
             found = list(part)
             lines.extend([Content(""), *found] if found else [])
-        self.update(Content("\n").join(lines))
+        shown = Content("\n").join(lines)
+        if (shown.plain, shown.spans) != self._shown:  # an update lays out the whole screen again
+            self._shown = shown.plain, shown.spans
+            self.update(shown)
 
     async def on_click(self, event: events.Click) -> None:
         """Take what was clicked."""
@@ -140,5 +144,6 @@ def _key_lines(width: int) -> Iterator[Content]:
 def _beside(first: Content, words: Content, width: int) -> Iterator[Content]:
     """Words whose further rows begin below them; in one row while the width is unknown."""
     indent = first.cell_length
-    for at, row in enumerate(words.wrap(width - indent) if width > indent else [words]):
+    has_room = not indent < width < indent + words.cell_length
+    for at, row in enumerate([words] if has_room else words.wrap(width - indent)):
         yield (Content(" " * indent) if at else first) + row.rstrip()

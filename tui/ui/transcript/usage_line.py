@@ -35,7 +35,7 @@ class UsageLine(Caption):
     """What a turn took. In a narrow window waiting time, speed and what is unknown are left out rather than wrapped."""
 
     def __init__(self, why: Run | None, bills: Sequence[str]) -> None:
-        """``bills`` has the longest first."""
+        """``bills`` has the longest first. The last is shown only if that saves a row."""
         super().__init__()
         self._why = [] if why is None else [why]
         self._bills = bills
@@ -50,7 +50,7 @@ class UsageLine(Caption):
     def _fit(self, width: int | None) -> None:
         self._fitted = width
         room = None if width is None else width - sum(width_of(run.text) + 3 for run in self._why)
-        bill = next((bill for bill in self._bills if room is None or width_of(bill) <= room), self._bills[-1])
+        bill = next((bill for bill in self._bills if room is None or width_of(bill) <= room), self._bills[-2])
         shown = f" · {bill}" if self._why and bill else bill
         self.show(*self._why, *([Run(shown, "muted")] if shown else []))
 
