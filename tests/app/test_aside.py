@@ -97,6 +97,7 @@ async def test_the_history_and_the_next_request_are_what_they_were(tmp_path: Pat
         assert server.charges[-1].usage.read == main.usage.read + main.usage.written, "and so does the next one"
 
 
+@pytest.mark.long
 async def test_its_cost_is_on_the_bill_and_stays_there(tmp_path: Path) -> None:
     async with BillingServer((0, 0, 0)) as server:
         started = prepare(tmp_path, server)
@@ -223,6 +224,7 @@ async def test_escape_stops_it_and_the_main_turn_goes_on(tmp_path: Path) -> None
         assert s.house.services.chat.bill().cost.unknown == 1, "what a stopped answer cost is not known exactly"
 
 
+@pytest.mark.long
 async def test_a_failure_is_shown_in_the_sheet_and_nowhere_else(tmp_path: Path) -> None:
     broken: list[Step] = [{"status": 400, "json": {"error": {"type": "invalid_request_error", "message": "No such."}}}]
     async with faults(ANSWER, broken) as server, screen(tmp_path, **connect(tmp_path, server)) as s:
@@ -235,6 +237,7 @@ async def test_a_failure_is_shown_in_the_sheet_and_nowhere_else(tmp_path: Path) 
         assert s.house.services.chat.bill().cost.unknown == 0
 
 
+@pytest.mark.long
 async def test_calls_are_refused_and_the_model_answers_without(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("secret")
     call: list[Step] = [{"call": "read_file", "args": {"path": "notes.md"}}, {"end": True}]
@@ -250,6 +253,7 @@ async def test_calls_are_refused_and_the_model_answers_without(tmp_path: Path) -
         assert not any(isinstance(block, ToolCallBlock) for block in calls)
 
 
+@pytest.mark.long
 async def test_the_spending_limit_asks_about_it(tmp_path: Path) -> None:
     priced = '[models."anthropic/claude-sonnet-4-5"]\nprice = { input = 10.0, output = 100.0 }\n'
     more = f"[generation]\nmaxOutput = 2000\n[budget]\nsession = 0.31\n{priced}"

@@ -151,6 +151,7 @@ async def test_every_answer_is_on_the_bill_once(tmp_path: Path) -> None:
         assert len(s.house.view().turns) == 1
 
 
+@pytest.mark.long
 async def test_without_a_choice_the_answers_are_branches(tmp_path: Path) -> None:
     async with servers(tmp_path, anthropic=[FIRST, FAST]), screen(tmp_path, size=(200, 60), **start()) as s:
         await s.ask("First?")
@@ -202,6 +203,7 @@ async def test_the_worst_case_of_all_together_is_asked_once(tmp_path: Path) -> N
         assert all(len(server.seen) == 1 for server in running.values())
 
 
+@pytest.mark.long
 async def test_a_refusal_stops_all_of_them(tmp_path: Path) -> None:
     prices = "".join(
         f'[models."{name.rpartition("/")[0]}"]\nprice = {{ input = 0.0, output = 10.0 }}\nmax_output = 10000\n'
@@ -300,6 +302,7 @@ async def test_names_of_the_list_are_completed(tmp_path: Path) -> None:
         await until(s.pilot, lambda: "anthropic/claude-sonnet-4-5,deepseek/deepseek-v4-pro" in s.text())
 
 
+@pytest.mark.long
 async def test_nothing_of_a_private_session_is_on_the_disk(tmp_path: Path) -> None:
     async with servers(tmp_path), screen(tmp_path, size=(200, 60), **start()) as s:
         await s.enter("/private")

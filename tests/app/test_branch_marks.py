@@ -94,6 +94,7 @@ async def test_a_click_on_an_end_of_the_mark_goes_there(tmp_path: Path) -> None:
         await marked(s, "▌ Second?", "‹ 1/3 ›")
 
 
+@pytest.mark.long
 async def test_an_answer_that_is_kept_beside_the_conversation_counts_at_once(tmp_path: Path) -> None:
     async with talking(tmp_path, 3) as s:
         await s.ask("First?")
@@ -107,6 +108,7 @@ async def test_an_answer_that_is_kept_beside_the_conversation_counts_at_once(tmp
         await marked(s, "▌ Second?", "‹ 1/2 ›")
 
 
+@pytest.mark.long
 async def test_the_mark_is_not_part_of_the_prompt(tmp_path: Path) -> None:
     prompt = "many words " * 30
     async with talking(tmp_path, 2, size=(60, 50)) as s:
@@ -126,6 +128,7 @@ async def test_the_mark_is_not_part_of_the_prompt(tmp_path: Path) -> None:
         await marked(s, "▌ many", "‹ 2/2 ›")
 
 
+@pytest.mark.long
 async def test_the_prompt_is_in_view_above_a_long_answer(tmp_path: Path) -> None:
     async with screen(tmp_path, size=(100, 30), stored_in="file") as s:
         await s.ask("Tell me about thinking")
@@ -137,6 +140,7 @@ async def test_the_prompt_is_in_view_above_a_long_answer(tmp_path: Path) -> None
         await marked(s, "▌ Tell me about", "‹ 1/2 ›")
 
 
+@pytest.mark.long
 async def test_asking_the_only_prompt_again_leaves_the_keys_to_the_conversation(tmp_path: Path) -> None:
     async with talking(tmp_path, 2) as s:
         await s.ask("First?")
@@ -149,6 +153,7 @@ async def test_asking_the_only_prompt_again_leaves_the_keys_to_the_conversation(
         assert s.app.focused is s.app.chat.transcript
 
 
+@pytest.mark.long
 async def test_a_new_chat_from_the_conversation_gives_the_keys_to_the_composer(tmp_path: Path) -> None:
     async with screen(tmp_path, model="demo/fast", stored_in="file") as s:
         await s.ask("Hello")

@@ -218,6 +218,7 @@ async def test_a_local_model_costs_nothing(tmp_path: Path) -> None:
             assert len(server.seen) == 1
 
 
+@pytest.mark.long
 async def test_letters_typed_into_the_composer_allow_nothing(tmp_path: Path) -> None:
     async with FaultServer([ANSWER], bill=USED, honest=True) as server:
         configure(tmp_path, server, "day = 0.01")
@@ -316,6 +317,7 @@ async def test_a_run_that_reaches_its_limit_prints_what_came_and_is_4(tmp_path: 
         assert (last["error"]["scope"], last["error"]["spent"]) == ("run", pytest.approx(MUCH_COST))
 
 
+@pytest.mark.long
 async def test_a_run_without_a_known_price_and_with_a_limit_is_4(tmp_path: Path) -> None:
     async with FaultServer([ANSWER], wire="openai-chat", bill=USED, honest=True) as server:
         config(tmp_path, f'[providers.mine]\nwire = "openai-chat"\nauth = "none"\nbase_url = "{server.url}"\n')

@@ -55,6 +55,7 @@ async def test_the_meter_says_what_is_cached_and_for_how_long(tmp_path: Path) ->
         await s.until_it_says("saved by the cache")
 
 
+@pytest.mark.long
 async def test_the_time_left_runs_on_without_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_screen, "CACHE_SHOWN_EVERY_S", 0.05)
     monkeypatch.setattr(chat_screen, "AFTER_THE_MINUTE_S", 0.0)
@@ -92,6 +93,7 @@ async def test_expiry_is_said_once_before_the_user_pays(tmp_path: Path) -> None:
         assert s.text().count(EXPIRED) == 1
 
 
+@pytest.mark.long
 async def test_a_session_resumed_in_time_has_its_cache_and_one_resumed_later_says_so(tmp_path: Path) -> None:
     clock = SetClock()
     async with cached(tmp_path, answer("One.", written=58_000), clock=clock, stored_in="file") as s:
@@ -115,6 +117,7 @@ async def test_the_status_line_says_it_where_there_is_room(tmp_path: Path) -> No
         await s.until_it_no_longer_says("cached 58k")
 
 
+@pytest.mark.long
 async def test_a_cache_without_a_known_lifetime_has_no_time_and_no_end_to_tell(tmp_path: Path) -> None:
     bare: Step = {
         "sse": [

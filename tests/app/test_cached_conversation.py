@@ -163,6 +163,7 @@ async def test_a_summary_reads_the_conversation_from_the_cache(tmp_path: Path) -
     [("high", "auto"), ("none", "off")],
     ids=["thinking costs more than the cache saves", "nothing is cached"],
 )
+@pytest.mark.long
 async def test_a_summary_is_asked_for_apart_where_that_is_cheaper(level: str, ttl: str, tmp_path: Path) -> None:
     async with BillingServer((0,)) as server, discussed(tmp_path, server, level, ttl) as h:
         assert not (await compress(h)).error
@@ -182,6 +183,7 @@ async def test_a_summary_that_became_something_else_is_asked_for_apart(tmp_path:
     assert len(finished.runs) == 2
 
 
+@pytest.mark.long
 async def test_the_inspector_says_where_the_marks_are(tmp_path: Path) -> None:
     async with BillingServer((0,)) as server, screen(tmp_path, **prepare(tmp_path, server)) as s:
         await s.ask("Why?")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.app.screen_stage import screen
 from tests.app.test_ask import FAST, MODELS, servers, start
 from tests.faultserver.player import Step
@@ -38,6 +40,7 @@ async def test_three_answers_stand_beside_each_other_and_enter_opens_one(tmp_pat
         await until(s.pilot, lambda: [turn.id for turn in s.house.view().turns] == [first.id])
 
 
+@pytest.mark.long
 async def test_a_single_answer_cannot_be_compared(tmp_path: Path) -> None:
     async with servers(tmp_path), screen(tmp_path, **start()) as s:
         await s.ask(f"Why? {MODELS['anthropic'][0]}")

@@ -254,6 +254,7 @@ async def test_completions_are_above_what_is_typed(tmp_path: Path, size: tuple[i
         assert offered == typed + 2
 
 
+@pytest.mark.long
 async def test_the_demo_is_named_in_the_title_bar_and_not_in_each_turn(tmp_path: Path) -> None:
     async with screen(tmp_path, model="demo/fast/low") as s:
         for question in ("One?", "Two?"):

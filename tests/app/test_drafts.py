@@ -168,6 +168,7 @@ def test_windows_merge_what_they_changed(tmp_path: Path) -> None:
     assert (third.favourites, third.prompts) == (["demo/a", "demo/b"], ["from the second"])
 
 
+@pytest.mark.long
 def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     writer = (
         "import sys; from pathlib import Path; from tui.app.user_state import UserState\n"

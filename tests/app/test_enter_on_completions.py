@@ -31,6 +31,7 @@ async def test_one_enter_completes_a_model_and_takes_it(tmp_path: Path, typed: s
         assert s.app.chat.composer.text == ""
 
 
+@pytest.mark.long
 async def test_a_valid_name_is_not_replaced_by_a_longer_one(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await _type(s, "/model demo/gemini", "demo/gemini")
@@ -46,6 +47,7 @@ async def test_a_row_that_was_moved_to_is_taken(tmp_path: Path) -> None:
         await until(s.pilot, lambda: str(s.house.view().spec).endswith(f"/{rows[1]}"))
 
 
+@pytest.mark.long
 async def test_one_enter_runs_a_command_that_needs_no_more_and_another_waits_for_its_argument(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await _type(s, "/hel", "/help")
@@ -58,6 +60,7 @@ async def test_one_enter_runs_a_command_that_needs_no_more_and_another_waits_for
         await until(s.pilot, lambda: s.app.chat.composer.text == "/thinking ")
 
 
+@pytest.mark.long
 async def test_what_is_not_completed_by_a_row_is_sent_as_it_is_and_named_in_the_error(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await _type(s, "/model emini", "demo/gemini")

@@ -61,6 +61,7 @@ async def test_the_sentence_stays_in_the_conversation(tmp_path: Path, kind: str)
             assert lines(s).startswith(before), "what was said before stays"
 
 
+@pytest.mark.long
 async def test_stepping_with_a_key_leaves_no_lines(tmp_path: Path) -> None:
     async with screen(tmp_path, model="anthropic/claude-opus-4-5/low") as s:
         for _ in range(3):

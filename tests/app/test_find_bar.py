@@ -26,6 +26,7 @@ async def _find(s: Screen, words: str) -> FindBar:
     return bar
 
 
+@pytest.mark.long
 async def test_ponders_own_labels_are_neither_counted_nor_marked(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await s.ask("Zebra?")
@@ -52,6 +53,7 @@ async def test_the_bar_is_labelled_and_as_wide_as_the_composer(tmp_path: Path, s
         assert "ctrl+o" not in s.text()
 
 
+@pytest.mark.long
 async def test_help_lists_what_has_the_word_and_not_what_has_its_letters(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await s.pilot.press("f1")

@@ -86,6 +86,7 @@ async def test_the_dialog_says_that_a_key_works_before_it_is_saved(tmp_path: Pat
     assert "anthropic" in (tmp_path / "config" / "credentials.toml").read_text()
 
 
+@pytest.mark.long
 async def test_a_refused_key_is_saved_only_when_it_is_entered_again(tmp_path: Path) -> None:
     file = tmp_path / "config" / "credentials.toml"
     async with FaultServer([[REFUSED]], answers_get=True) as server, screen(tmp_path) as s:

@@ -121,6 +121,7 @@ async def test_a_model_with_a_switch_shows_off_and_on(tmp_path: Path, name: str)
 
 @pytest.mark.one_in(20)
 @pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.long
 async def test_stepping_reaches_every_row_and_each_stands_for_another_request(tmp_path: Path, provider: str) -> None:
     for facts in CATALOG.models(provider):
         async with house(tmp_path, model=f"{provider}/{facts.id}/none") as h:
@@ -173,6 +174,7 @@ async def test_the_picker_opens_at_the_level_in_force_and_enter_leaves_it(
         assert h.view().plan == before
 
 
+@pytest.mark.long
 async def test_the_words_of_the_picker_can_be_typed(tmp_path: Path) -> None:
     async with house(tmp_path, model="ollama/qwen3/med") as h, on_screen(h) as (_, pilot):
 

@@ -110,6 +110,7 @@ async def test_a_model_that_cannot_be_loaded_is_explained(tmp_path: Path, line: 
     ("number", "word"),
     [(signal.SIGILL, "AVX2"), (signal.SIGKILL, "memory"), (signal.SIGSEGV, "crashed (SIGSEGV)")],
 )
+@pytest.mark.long
 async def test_a_server_that_is_killed_while_it_loads_is_explained(tmp_path: Path, number: int, word: str) -> None:
     async with asking(tmp_path, scripted_model(tmp_path, signal=int(number))) as h:
         assert word in (await failure(h)).message
@@ -137,6 +138,7 @@ async def test_an_earlier_failure_does_not_stay(tmp_path: Path) -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("which", ["keeper", "server"])
+@pytest.mark.long
 async def test_a_killed_process_leaves_no_other_and_the_next_request_starts_both(tmp_path: Path, which: str) -> None:
     async with asking(tmp_path, scripted_model(tmp_path)) as h:
         await said(h)
@@ -169,6 +171,7 @@ async def test_its_files_are_private_and_the_key_is_not_on_a_command_line(tmp_pa
     wait_for_end(tmp_path)
 
 
+@pytest.mark.long
 async def test_status_shows_the_server_and_after_a_failure_the_end_of_its_log(tmp_path: Path) -> None:
     model = scripted_model(tmp_path, fails="something new")
     async with asking(tmp_path, model) as h:
@@ -239,6 +242,7 @@ async def test_levels_are_what_llama_cpp_can_do(tmp_path: Path, level: str, fiel
         assert dict(h.view().plan.fields) == fields
 
 
+@pytest.mark.long
 async def test_the_exact_count_is_what_the_server_reports_after_the_request(tmp_path: Path) -> None:
     async with asking(tmp_path, scripted_model(tmp_path)) as h:
         for _ in range(3):
@@ -281,6 +285,7 @@ async def test_without_the_package_it_says_what_installs_it(tmp_path: Path, monk
         assert "pip install 'ponder-tui[local]'" in error.advice
 
 
+@pytest.mark.long
 async def test_an_idle_model_leaves_the_memory_and_comes_back_with_the_next_request(tmp_path: Path) -> None:
     idle = (*OWN_SERVER, "local.idle=0.005")
     model = scripted_model(tmp_path)
@@ -312,6 +317,7 @@ async def test_a_model_that_is_answering_is_not_idle(tmp_path: Path) -> None:
     wait_for_end(tmp_path)
 
 
+@pytest.mark.long
 async def test_a_smaller_window_can_be_set_and_is_one_of_another_server(tmp_path: Path) -> None:
     async with asking(tmp_path, scripted_model(tmp_path)) as h:
         await said(h)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+import pytest
+
 from tests.app.screen_stage import screen
 from tests.ui.stage import type_in, until
 from tui.cli.plan import planned_for
@@ -45,6 +47,7 @@ async def test_everything_on_the_sheet_is_of_the_model_at_the_bar_as_ponder_plan
         await s.until_it_says("Key for anthropic")
 
 
+@pytest.mark.long
 async def test_a_level_chosen_for_another_model_chooses_both(tmp_path: Path) -> None:
     async with screen(tmp_path, model="demo/demo/med") as s:
         await s.pilot.press("ctrl+t")
@@ -56,6 +59,7 @@ async def test_a_level_chosen_for_another_model_chooses_both(tmp_path: Path) -> 
         await s.until_it_no_longer_says("Model and thinking")
 
 
+@pytest.mark.long
 async def test_rows_say_window_price_and_state_and_the_sidebar_lists_one_demo(tmp_path: Path) -> None:
     async with screen(tmp_path, model="demo/demo/med") as s:
         await until(s.pilot, lambda: s.app.chat.sidebar.picker.filled)

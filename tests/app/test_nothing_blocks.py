@@ -129,6 +129,7 @@ async def test_typing_sending_and_switching_ask_the_file_system_for_nothing(
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["md", "json", "html"])
+@pytest.mark.long
 async def test_exporting_asks_the_file_system_for_nothing_and_keeps_keys_going(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:

@@ -80,6 +80,7 @@ async def test_nothing_is_said_when_nothing_is_cached_or_the_price_is_unknown(tm
         assert "rewrites" not in s.toasts()
 
 
+@pytest.mark.long
 async def test_the_level_picker_has_the_cost_of_a_turn_and_of_the_change(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", read=56_000, written=2_000, out=2_500)) as s:
         await begun(s)
@@ -93,6 +94,7 @@ async def test_the_level_picker_has_the_cost_of_a_turn_and_of_the_change(tmp_pat
         await s.until_it_no_longer_says("rewrites")
 
 
+@pytest.mark.long
 async def test_a_budget_typed_into_the_picker_says_what_it_costs_before_it_is_taken(tmp_path: Path) -> None:
     async with cached(tmp_path, answer("One.", written=58_000), model="anthropic/claude-haiku-4-5/med") as s:
         await begun(s)
@@ -106,6 +108,7 @@ async def test_a_budget_typed_into_the_picker_says_what_it_costs_before_it_is_ta
         await s.until_it_no_longer_says("rewrites")
 
 
+@pytest.mark.long
 async def test_a_budget_that_is_sent_as_the_level_in_use_rewrites_nothing(tmp_path: Path) -> None:
     answers = (answer("One.", written=58_000), answer("Two.", read=58_000))
     async with cached(tmp_path, *answers) as s:
@@ -214,6 +217,7 @@ async def test_the_model_picker_says_what_the_marked_model_would_write(tmp_path:
         await s.until_it_says("rewrites 58k, about $")
 
 
+@pytest.mark.long
 async def test_editing_says_what_of_the_cache_is_lost(tmp_path: Path) -> None:
     answers = (answer("One.", written=58_000), answer("Two.", read=58_000, written=4_000))
     clock = SetClock()
@@ -229,6 +233,7 @@ async def test_editing_says_what_of_the_cache_is_lost(tmp_path: Path) -> None:
         await s.until_it_no_longer_says("no longer used")
 
 
+@pytest.mark.long
 async def test_compressing_says_what_it_rewrites(tmp_path: Path) -> None:
     answers = (answer("One. " * 3_000, written=58_000), answer("Two.", read=58_000, written=4_000))
     async with cached(tmp_path, *answers) as s:

@@ -110,6 +110,7 @@ async def test_nothing_of_a_private_conversation_is_in_any_file(tmp_path: Path, 
         assert files_that_say(home, "kept answer")
 
 
+@pytest.mark.long
 async def test_a_private_session_comes_back_from_the_list_with_its_draft(tmp_path: Path) -> None:
     async with SideServer() as server:
         config(tmp_path, server.config())

@@ -75,6 +75,7 @@ async def test_a_headless_run_uses_trusted_instructions_only(tmp_path: Path) -> 
         assert "British" in await _system_sent(h)
 
 
+@pytest.mark.long
 async def test_the_users_own_system_prompt_comes_first_and_the_inspector_shows_all(tmp_path: Path) -> None:
     root = _repository(tmp_path, "Hidden:\u200b\u202e\x1b[8m yes")
     async with screen(tmp_path / "home", folder=root, size=(120, 150)) as s:

@@ -197,6 +197,7 @@ async def test_a_template_is_a_command_of_the_running_program(tmp_path: Path) ->
         await until(s.pilot, lambda: len(s.house.view().turns) == 3)
 
 
+@pytest.mark.long
 async def test_prompts_of_a_project_come_with_trust_and_go_with_it(tmp_path: Path) -> None:
     root = tmp_path / "repository"
     (root / ".git").mkdir(parents=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.app.screen_stage import screen
 from tests.ui.stage import type_in, until
 
@@ -11,6 +13,7 @@ TITLE = "Which settings of the screen hold at once"
 DRAFT = "a draft that needs three rows in a narrow window"
 
 
+@pytest.mark.long
 async def test_title_draft_and_follow_mark_fit_the_larger_window(tmp_path: Path) -> None:
     async with screen(tmp_path, size=(24, 10)) as s:
         await s.ask(TITLE)

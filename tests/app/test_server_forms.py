@@ -173,6 +173,7 @@ async def test_two_forms_are_asked_one_after_the_other(tmp_path: Path) -> None:
         assert json.loads(await _said(s, call)) == [{"action": "accept", "content": {"a": True}}, {"action": "accept"}]
 
 
+@pytest.mark.long
 async def test_what_was_meant_for_the_draft_sends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A form may appear in the middle of a word, and a message may have several lines."""
     form = {"message": "Say", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}

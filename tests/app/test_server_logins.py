@@ -95,6 +95,7 @@ async def test_the_address_is_copied_over_ssh_and_the_redirect_pasted_back(
         await s.until_toast("You are logged in at tracker")
 
 
+@pytest.mark.long
 async def test_completion_and_mistakes(tmp_path: Path) -> None:
     async with _opened(tmp_path) as (s, _):
         await type_in(s.pilot, "/mcp login ")

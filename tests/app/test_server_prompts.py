@@ -127,6 +127,7 @@ async def test_a_resource_is_completed_and_attached(tmp_path: Path) -> None:
         await s.until_toast("The MCP server docs lists no resource notes://nothing.")
 
 
+@pytest.mark.long
 async def test_a_file_cannot_take_the_place_of_a_resource(tmp_path: Path) -> None:
     (tmp_path / "docs:notes:").mkdir()
     (tmp_path / "docs:notes:" / "today").write_text("of the repository", "utf-8")

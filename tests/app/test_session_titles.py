@@ -49,6 +49,7 @@ async def test_the_model_writes_the_title_while_the_conversation_goes_on(tmp_pat
             assert "beta begins" in json.dumps(dict(s.house.services.chat.last_exchange().request))  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 async def test_a_title_of_the_user_stays_and_nobody_waits_for_one(tmp_path: Path) -> None:
     async with SideServer() as server:
         config(tmp_path, server.config(WANTED))

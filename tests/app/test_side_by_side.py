@@ -296,6 +296,7 @@ async def test_a_click_on_the_line_goes_to_the_session_that_asks(tmp_path: Path)
                 server.finish(word)
 
 
+@pytest.mark.long
 async def test_the_list_marks_what_runs_asks_and_is_done_without_colour(tmp_path: Path) -> None:
     async with SideServer() as server:
         config(tmp_path, server.config(TOOLS))
@@ -375,6 +376,7 @@ def pieces(word: str, number: int) -> list[Words]:
 @pytest.mark.parametrize(
     "switches", [SWITCHES, pytest.param(MANY_SWITCHES, marks=[pytest.mark.minutes, pytest.mark.timeout(600)])]
 )
+@pytest.mark.long
 async def test_no_word_is_lost_by_switching_at_random(tmp_path: Path, switches: int) -> None:
     """In the long run four servers send at their own even rate."""
     dice = random.Random(7)

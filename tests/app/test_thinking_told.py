@@ -83,6 +83,7 @@ def configured(home: Path, model: str, server: FaultServer) -> dict[str, str]:
         ("deepseek/deepseek-reasoner", ThinkingForm.FULL),
     ],
 )
+@pytest.mark.long
 async def test_a_summary_is_called_a_summary(tmp_path: Path, model: str, form: ThinkingForm) -> None:
     wire = WIRES[model.partition("/")[0]]
     word = "· summary" if form is ThinkingForm.SUMMARY else ""

@@ -177,6 +177,7 @@ def cursor_line(s: Screen) -> str:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+@pytest.mark.long
 async def test_it_fits_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
     session = await planted(tmp_path, 60, 12)
     async with screen(tmp_path, stored_in="file", reopen=session, size=size) as s:

@@ -81,6 +81,7 @@ async def test_a_command_asks_and_runs_once_allowed(tmp_path: Path, answer: str)
     assert rules.exists() == (answer == "alt+3")
 
 
+@pytest.mark.long
 async def test_a_refused_command_says_so_and_stays_in_the_draft(tmp_path: Path) -> None:
     async with screen(tmp_path, tools=True) as s:
         await _type(s, "!touch made")
@@ -138,6 +139,7 @@ async def _until_gone(pid: int) -> None:
     raise AssertionError("the command still runs")
 
 
+@pytest.mark.long
 async def test_one_command_runs_at_a_time(tmp_path: Path) -> None:
     _allow(tmp_path, "sleep 600", "echo second")
     async with screen(tmp_path, tools=True) as s:

@@ -83,6 +83,7 @@ async def test_a_search_from_the_switch_to_the_bill(tmp_path: Path) -> None:
         assert [row.searches for row in s.house.services.chat.bill().models] == [1]
 
 
+@pytest.mark.long
 async def test_an_opened_session_shows_searches_and_sources_again(tmp_path: Path) -> None:
     async with SearchServer([SEARCHED, PLAIN]) as server:
         configured(tmp_path, server)
@@ -148,6 +149,7 @@ async def test_the_search_is_a_row_of_the_tools_and_a_command_of_the_palette(tmp
         assert s.house.services.settings.layers().value("tools.webSearch") is False
 
 
+@pytest.mark.long
 async def test_a_model_without_a_search_says_so_and_is_asked_without(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await s.enter("/tools on web_search")

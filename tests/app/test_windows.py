@@ -110,6 +110,7 @@ def _sidebar(s: Screen) -> list[str]:
     return [line.rpartition("│")[2].strip() for line in s.text().splitlines()]
 
 
+@pytest.mark.long
 async def test_the_facts_in_the_sidebar_are_of_the_model_in_use(tmp_path: Path) -> None:
     row = '[models."mine/m"]\ncontext_window = 12000\n'
     config(tmp_path, f'[providers.mine]\nwire = "openai-chat"\nauth = "none"\nbase_url = "http://127.0.0.1:9"\n{row}')

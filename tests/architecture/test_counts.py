@@ -43,6 +43,7 @@ def test_a_count_by_hand_is_found(line: str) -> None:
     assert list(by_hand(line)) == [1]
 
 
+@pytest.mark.long
 def test_numbers_and_nouns_are_put_together_by_one_function() -> None:
     found = {
         f"{path.relative_to(ROOT)}:{line}"

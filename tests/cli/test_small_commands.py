@@ -207,6 +207,7 @@ def test_a_misspelled_word_gets_the_nearest_right_one(words: str, said: str) -> 
     assert done.stderr.startswith(said)
 
 
+@pytest.mark.long
 def test_every_command_and_action_is_found_when_a_letter_is_missing(capsys) -> None:
     tried = 0
     for name in COMMANDS:

@@ -38,6 +38,7 @@ def test_a_gain_counts_from_a_tenth_of_the_limit_on(gains: tuple[int, ...], allo
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("length", [1_900, 2_000, 2_400])
+@pytest.mark.long
 def test_r20_a_long_session_is_compressed_twice_if_it_wins_less_than_a_tenth(length: int) -> None:
     """The summary is as long as what it replaces, at every compression that is asked for."""
 

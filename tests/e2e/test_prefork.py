@@ -29,6 +29,7 @@ def state(process: int) -> dict[str, object]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the processes are NOT compared")
+@pytest.mark.long
 def test_the_system_sees_no_difference_between_a_forked_and_a_started_screen(tmp_path: Path) -> None:
     seen = []
     for number, started in enumerate((False, True)):

@@ -40,6 +40,7 @@ def test_sixteen_colours_are_enough(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("forced", "colours"), [("0", (False, False)), ("1", (True, False)), ("2", (True, True)), ("3", (True, True))]
 )
+@pytest.mark.long
 def test_force_color_says_how_many_colours(tmp_path: Path, forced: str, colours: tuple[bool, bool]) -> None:
     term = "xterm" if forced > "1" else "xterm-256color"
     raw = _first_screen(tmp_path, started=True, TERM=term, COLORTERM="", FORCE_COLOR=forced).raw

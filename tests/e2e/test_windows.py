@@ -35,6 +35,7 @@ def test_every_module_can_be_imported_and_tools_that_need_unix_say_so(tmp_path: 
     assert answers == [f"The tool `{name}` does not work on Windows." for name in sorted(UNIX_TOOLS)]
 
 
+@pytest.mark.long
 def test_commands_work_keys_and_sessions_are_stored_and_own_models_are_refused(tmp_path: Path) -> None:
     model = write_gguf(tmp_path / "model.gguf", chat_model())
     commands = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.fakes.backend import HANG, Pause, Script, answer, calls, finish, thought, words
 from tests.fakes.clock import virtually
 from tests.fakes.journal import MemoryJournal
@@ -229,6 +231,7 @@ def test_a_server_that_agrees_and_gives_no_answer_is_asked_again_at_the_lowest_l
     virtually(play())
 
 
+@pytest.mark.long
 def test_a_server_that_agrees_and_takes_its_time_is_waited_for() -> None:
 
     async def play() -> None:

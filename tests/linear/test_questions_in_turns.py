@@ -97,6 +97,7 @@ async def test_a_request_over_the_limit_is_asked_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(find_spec("mcp") is None, reason="the MCP SDK is not installed")
+@pytest.mark.long
 async def test_a_form_of_a_server_is_filled_in(tmp_path: Path) -> None:
     command, arguments = sdk_server("mcp_forms.py")
     row = f"command = {json.dumps(command)}\nargs = {json.dumps(arguments)}\nstart_timeout = 50\n"

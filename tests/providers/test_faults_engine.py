@@ -182,6 +182,7 @@ async def test_W17_a_malformed_call_is_asked_for_once_more(client: Client) -> No
 
 @pytest.mark.one_in(7)
 @wires
+@pytest.mark.long
 async def test_cancel_at_random_points_returns_at_once_and_the_next_prompt_works(
     client: Client, wire: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

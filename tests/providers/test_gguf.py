@@ -175,6 +175,7 @@ def test_pipes_and_folders_are_not_waited_for(tmp_path: Path) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(4, len(WHOLE) - 1), st.binary(min_size=1, max_size=12))
+@pytest.mark.long
 def test_changed_bytes_raise_nothing_else(tmp_path_factory: pytest.TempPathFactory, at: int, change: bytes) -> None:
     path = tmp_path_factory.mktemp("changed") / "m.gguf"
     path.write_bytes(WHOLE[:at] + change + WHOLE[at + len(change) :])

@@ -381,6 +381,7 @@ async def test_a_page_draws_diagrams_and_keeps_their_sources(stage: Stage) -> No
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["html", "md", "json"])
+@pytest.mark.long
 async def test_a_long_session_is_exported_without_being_held_in_memory(
     stage: Stage, form: Literal["md", "json", "html"]
 ) -> None:

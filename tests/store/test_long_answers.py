@@ -128,6 +128,7 @@ def test_storing_a_long_answer_takes_little_memory_and_gives_it_back(tmp_path: P
     assert kept < 0.6
 
 
+@pytest.mark.long
 async def test_a_long_text_is_indexed_by_the_same_words_at_the_same_places(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

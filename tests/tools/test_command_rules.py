@@ -429,6 +429,7 @@ def test_what_is_named_inside_a_value(denied: str, command: str, effect: RuleEff
     assert _book(allow=["shell"], deny=[f"shell({denied})"]).decide(_shell(command)).effect is effect
 
 
+@pytest.mark.long
 def test_a_command_of_one_long_path_is_read_at_once() -> None:
     """It took half a minute for the longest command, with a pattern that began anew at every slash."""
     book = _book(allow=["shell"], deny=["shell(rm)"])

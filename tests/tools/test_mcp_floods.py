@@ -44,6 +44,7 @@ async def _progress(bench: Bench, times: int) -> None:
             await asyncio.sleep(0)
 
 
+@pytest.mark.long
 async def test_requests_without_end_are_left_unanswered_and_take_no_memory(tmp_path: Path) -> None:
     async with _opened(tmp_path, "requests") as bench:
         running = _called(bench)

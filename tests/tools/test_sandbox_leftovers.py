@@ -46,6 +46,7 @@ async def test_a_name_as_long_as_names_can_be_is_renamed_too(tmp_path: Path, ker
 
 @pytest.mark.one_in(3)
 @every_sandbox
+@pytest.mark.long
 async def test_any_depth_of_the_temporary_folder_is_removed_and_the_result_kept(tmp_path: Path, kernel: Kernel) -> None:
     bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell ro"]})
     result = await bench.call("shell", command=f"cd $TMPDIR; pwd; {NEST}")
@@ -95,6 +96,7 @@ def test_a_folder_too_deep_to_be_looked_into_is_told(tmp_path: Path) -> None:
 @pytest.mark.one_in(3)
 @needs_sandbox
 @pytest.mark.parametrize("mode", ["555", "311", "000"])
+@pytest.mark.long
 def test_a_folder_without_permissions_hides_nothing(tmp_path: Path, mode: str) -> None:
     """With bubblewrap a command may change modes; with Landlock it makes the folder with the mode."""
     if not bits_are_obeyed(tmp_path):

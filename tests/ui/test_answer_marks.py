@@ -344,6 +344,7 @@ async def test_c_without_code_says_so(clipboard: list[str]) -> None:
     assert clipboard == []
 
 
+@pytest.mark.long
 async def test_the_right_arrow_shows_the_rest_of_a_wide_table() -> None:
     async with on_stage(scenes.turn("q", WIDE), size=(80, 30)) as (app, _, pilot):
         assert "column 8" not in screen_text(app)

@@ -31,6 +31,7 @@ def _differences(app: App[int]) -> list[DOMNode]:
     return found
 
 
+@pytest.mark.long
 async def test_kept_rules_are_those_that_textual_finds_whatever_changes() -> None:
     async with on_stage() as (app, _, pilot):
         assert _differences(app) == []

@@ -212,6 +212,7 @@ async def test_at_80_by_24_a_short_change_is_whole_and_takes_a_yes_at_once() -> 
         assert services.chat.asked == [("approval", ("c9", "no"))]
 
 
+@pytest.mark.long
 async def test_the_row_for_the_reason_takes_no_room_from_a_call_before_it_is_asked_for() -> None:
     lines = [f"+line {number}" for number in range(18)]
     async with on_stage(size=(120, 40)) as (app, services, pilot):
@@ -226,6 +227,7 @@ async def test_the_row_for_the_reason_takes_no_room_from_a_call_before_it_is_ask
         await until(pilot, lambda: "No, and tell the model why…" in screen_text(app) and screen._call.has_more_rows)
 
 
+@pytest.mark.long
 async def test_the_answer_for_the_session_counts_the_questions_that_come_after_it() -> None:
     first, second = (
         ApprovalAsked("live", name, "write_file", f"Write {name}", "+a", session="write(**)") for name in ("c1", "c2")
@@ -243,6 +245,7 @@ async def test_the_answer_for_the_session_counts_the_questions_that_come_after_i
         assert screen._list.chosen == "once"
 
 
+@pytest.mark.long
 async def test_a_call_that_is_shown_whole_ends_with_its_last_row_and_names_no_key_that_scrolls() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
         await _asked(app, services, pilot, "first\nlast")
@@ -318,6 +321,7 @@ def test_a_change_has_the_colours_of_its_language() -> None:
     assert new[0][2].role == "syntax-keyword"
 
 
+@pytest.mark.long
 async def test_help_and_the_palette_open_over_the_question_and_their_escape_does_not_count_for_it() -> None:
     async with on_stage(size=(100, 40)) as (app, services, pilot):
         screen = await _asked(app, services, pilot, "ls")

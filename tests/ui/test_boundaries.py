@@ -94,6 +94,7 @@ async def test_a_theme_nobody_has_is_told_and_changes_nothing() -> None:
 
 
 @pytest.mark.frames
+@pytest.mark.long
 async def test_what_was_found_is_stepped_through_after_the_find_bar_closed() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
         await app.show_view(View.FIND, "the")

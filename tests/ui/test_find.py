@@ -32,6 +32,7 @@ async def test_words_are_found_in_folded_thinking_which_opens_and_stepped_throug
 
 
 @pytest.mark.frames
+@pytest.mark.long
 async def test_what_is_typed_letter_by_letter_is_searched_from_where_the_user_was_reading() -> None:
     turns = [scenes.turn("And?", f"{'Words. ' * 300}\n\nThe deadline {number}.", number) for number in range(1, 6)]
     async with on_stage(*turns, size=(100, 30)) as (app, _, pilot):

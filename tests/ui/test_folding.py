@@ -97,6 +97,7 @@ async def test_enter_and_the_mouse_open_the_summary_with_the_turns_behind_it_dim
 
 
 @pytest.mark.frames
+@pytest.mark.long
 async def test_finding_copying_and_branching_reach_folded_turns() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, services, pilot):
         await fold(app, services, pilot)

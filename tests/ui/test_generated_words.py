@@ -197,6 +197,7 @@ async def shown(place: str, words: Sequence[str]) -> None:
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("place", PLACES)
+@pytest.mark.long
 async def test_generated_words_end_nothing_and_are_not_obeyed(place: str) -> None:
     await shown(place, generated(12, 7))
 

@@ -69,6 +69,7 @@ async def test_letters_at_once_are_few_insertions_and_none_is_lost(
         assert composer.cursor_location == composer.document.end
 
 
+@pytest.mark.long
 async def test_the_first_letter_may_be_a_key_of_its_own_and_the_rest_goes_where_it_leads(tmp_path: Path) -> None:
     async with screen(tmp_path) as s:
         await Typist(s).type("?" + "undo" * 20)
@@ -78,6 +79,7 @@ async def test_the_first_letter_may_be_a_key_of_its_own_and_the_rest_goes_where_
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.long
 async def test_keys_at_once_do_what_they_do_one_by_one(tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed)
     often = [key * (LONG_RUN * 2) for key in NAMES.values()]

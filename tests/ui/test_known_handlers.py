@@ -10,6 +10,7 @@ from tests.ui.known_handlers import Handlers, handlers_as_textual, known_handler
 from tests.ui.stage import on_stage
 
 
+@pytest.mark.long
 async def test_each_message_reaches_the_handlers_that_textual_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: set[str] = set()
     others: list[str] = []

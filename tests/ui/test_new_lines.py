@@ -16,6 +16,7 @@ def mark_of(text: str) -> str:
 
 
 @pytest.mark.frames
+@pytest.mark.long
 async def test_resizing_wrapping_and_finding_bring_nothing_new() -> None:
     async with on_stage(scenes.turn("Why?", WIDE, 1), scenes.turn("And?", WIDE, 2), size=(100, 24)) as (app, _, pilot):
         await until(pilot, lambda: "word word" in screen_text(app))

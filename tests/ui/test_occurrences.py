@@ -63,6 +63,7 @@ def test_terms_are_found_at_the_beginning_of_words_without_accents() -> None:
     assert SearchTerms("a.b").spans("a.b A.B axb") == [(0, 3), (4, 7)]
 
 
+@pytest.mark.long
 async def test_folded_occurrences_count_and_open_when_they_are_stepped_to() -> None:
     text = "One needle. Two needle.\n\nThree **nee**dle."
     async with on_stage(scenes.turn("the needle?", text, thought="A needle in thinking, needle."), size=(100, 30)) as (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.ui.dialogs.outline import Outline, places_of_thinking
@@ -100,6 +102,7 @@ async def test_o_lists_prompts_and_headings_and_enter_goes_there() -> None:
         await until(pilot, lambda: app.screen is app.chat and "Secret." in screen_text(app))
 
 
+@pytest.mark.long
 async def test_on_thinking_its_own_turns_are_listed_and_it_is_unfolded() -> None:
     async with on_stage(scenes.turn("q", "Answer.", 1, THOUGHT * 3), size=(80, 24)) as (app, _, pilot):
         await app.ui_services.run_line("/outline thinking")

@@ -152,6 +152,7 @@ async def test_a_picture_on_the_web_is_named_and_never_fetched() -> None:
         assert "⊞ image · https://example.org/a.png · not fetched" in screen_text(app)
 
 
+@pytest.mark.long
 async def test_the_setting_shows_only_the_captions_and_the_pictures_again() -> None:
     async with on_stage(asked_with(block())) as (app, services, pilot):
         await until(pilot, lambda: is_map(app))
@@ -167,6 +168,7 @@ async def test_the_setting_shows_only_the_captions_and_the_pictures_again() -> N
 
 
 @pytest.mark.parametrize("environment", [{"TERM": "xterm", "COLORTERM": ""}, {"NO_COLOR": "1"}])
+@pytest.mark.long
 async def test_without_enough_colours_there_are_only_captions(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
 ) -> None:
@@ -246,6 +248,7 @@ async def test_a_sheet_covers_a_picture_and_uncovers_it_whole() -> None:
         await until(pilot, lambda: app.screen is app.chat and is_map(app))
 
 
+@pytest.mark.long
 async def test_scrolling_and_resizing_move_the_picture_with_its_text() -> None:
     turns = [asked_with(block()), scenes.turn("And then?", scenes.ANSWER, 7)]
     async with on_stage(*turns, size=(110, 24)) as (app, _, pilot):

@@ -137,6 +137,7 @@ def test_a_row_says_what_is_unknown() -> None:
     ]
 
 
+@pytest.mark.long
 async def test_rows_and_preview_follow_a_terminal_that_becomes_wider_or_narrower() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 30)) as (app, _, pilot):
         await pilot.press("ctrl+s")

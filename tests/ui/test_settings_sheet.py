@@ -33,6 +33,7 @@ async def test_rows_say_what_holds_where_a_value_comes_from_and_how_a_change_is_
         assert "config.toml keeps them for others" in screen_text(app)
 
 
+@pytest.mark.long
 async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:
     async with on_stage(size=(120, 30)) as (app, services, pilot):
         await app.ui_services.run_line("/settings")
@@ -78,6 +79,7 @@ def line_with(app: PonderApp, words: str) -> str:
     return next((line for line in screen_text(app).splitlines() if words in line), "")
 
 
+@pytest.mark.long
 async def test_a_wrong_value_is_told_and_the_field_stays() -> None:
     async with on_stage(size=(120, 30)) as (app, _services, pilot):
         await app.ui_services.run_line("/set context.compressAt")
@@ -91,6 +93,7 @@ async def test_a_wrong_value_is_told_and_the_field_stays() -> None:
         await until(pilot, lambda: app.screen is app.chat)
 
 
+@pytest.mark.long
 async def test_quick_presses_are_all_counted() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
         await app.ui_services.run_line("/settings")

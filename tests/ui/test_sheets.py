@@ -78,6 +78,7 @@ async def test_the_palette_finds_a_command_by_a_few_letters_shows_its_key_and_ru
         await until(pilot, lambda: not app.chat.sidebar.display)
 
 
+@pytest.mark.long
 async def test_the_palette_describes_the_selected_command_in_full_and_lists_recent_ones_first() -> None:
     async with on_stage(size=(80, 24)) as (app, _, pilot):
         await pilot.press("ctrl+p")
@@ -92,6 +93,7 @@ async def test_the_palette_describes_the_selected_command_in_full_and_lists_rece
         assert "shift+f2" in after
 
 
+@pytest.mark.long
 async def test_the_palette_suggests_commands_until_one_was_used() -> None:
     async with on_stage(size=(120, 40)) as (app, _, pilot):
         await pilot.press("ctrl+p")
@@ -121,6 +123,7 @@ async def test_an_old_prompt_is_found_and_put_into_the_composer() -> None:
         await until(pilot, lambda: app.chat.composer.text == "What is a monad?")
 
 
+@pytest.mark.long
 async def test_help_begins_with_what_has_the_focus_and_is_searched_by_typing() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 40)) as (app, _, pilot):
         await pilot.press("f1")

@@ -88,6 +88,7 @@ async def test_typing_filters_enter_takes_and_goes_on_to_thinking_then_back_to_w
         await until(pilot, lambda: "gemini-2.5-pro · med" in screen_text(app))
 
 
+@pytest.mark.long
 async def test_a_model_without_a_key_asks_for_the_key_and_is_taken_when_it_has_one() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
         await pilot.press("ctrl+t")
@@ -137,6 +138,7 @@ async def test_the_list_changes_the_level_too_and_enter_uses_both() -> None:
         await until(pilot, lambda: app.screen is app.chat)
 
 
+@pytest.mark.long
 async def test_another_model_forgets_the_level_that_was_chosen_for_the_one_before() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
         await pilot.press("ctrl+t", "left")
@@ -232,6 +234,7 @@ async def test_what_is_half_typed_is_forgotten_on_escape_and_a_second_escape_lea
         assert services.models.chosen == []
 
 
+@pytest.mark.long
 async def test_a_star_marks_a_favourite_and_takes_the_mark_away() -> None:
     async with on_stage(size=(120, 40)) as (app, _services, pilot):
         await pilot.press("ctrl+t")
@@ -448,6 +451,7 @@ async def test_title_and_keys_begin_with_the_conversation(width: int, sidebar: s
         assert rows[0].index("ponder ·") == composer.index("❯") == rows[-1].index("enter send")
 
 
+@pytest.mark.long
 async def test_without_a_sidebar_the_label_of_the_demo_ends_with_the_conversation() -> None:
     async with on_stage(size=(200, 60), values={"ui.sidebar": "off"}) as (app, _, _pilot):
         app.chat.query_one(TitleBar).show_status(Status(demo=True))

@@ -44,6 +44,7 @@ async def change(app: PonderApp, pilot: Pilot[int], chosen: random.Random) -> No
             transcript.scroll_to(y=chosen.randint(0, transcript.column.last_top), animate=False)
 
 
+@pytest.mark.long
 async def test_it_looks_right_after_whatever_happens() -> None:
     chosen = random.Random(5)
     async with on_stage(*TURNS, size=(80, 24)) as (app, services, pilot):

@@ -166,6 +166,7 @@ def rgb_chroma(value: str) -> float:
     return float((lab.a**2 + lab.b**2) ** 0.5)
 
 
+@pytest.mark.long
 async def test_a_terminal_with_256_colours_wears_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textual.constants.COLOR_SYSTEM", "256")
     async with on_stage(size=(100, 30), theme="sand") as (app, _, _pilot):
@@ -235,6 +236,7 @@ def test_in_sixteen_colours_a_line_has_one_bar() -> None:
     assert styles.strip(code, "", 20, left=left).text.rstrip() == "   │x = 1"
 
 
+@pytest.mark.long
 async def test_they_are_worn_one_after_the_other() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(110, 30)) as (app, _, pilot):
         for name in ("ansi", "dawn", "contrast", "dusk"):

@@ -45,6 +45,7 @@ async def test_a_message_stands_beside_what_the_line_above_the_composer_says() -
         await until(pilot, lambda: app.screen.query(Toast).last().region.x == app.chat.input_area.region.x)
 
 
+@pytest.mark.long
 async def test_a_message_that_has_no_room_beside_those_words_stands_above_them() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
         await pilot.press("escape", "escape")
@@ -125,6 +126,7 @@ async def test_what_the_conversation_says_out_of_view_is_a_message_too() -> None
         assert len(app.screen.query(Toast)) == 1
 
 
+@pytest.mark.long
 async def test_a_toast_of_a_sheet_does_not_cover_it() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, _, pilot):
         await pilot.press("ctrl+t")
@@ -135,6 +137,7 @@ async def test_a_toast_of_a_sheet_does_not_cover_it() -> None:
         assert not app.screen.query(Toast).last().region.overlaps(app.screen.query_one(".sheet").region)
 
 
+@pytest.mark.long
 async def test_a_warning_stands_right_above_the_message_that_replaced_others() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, _, pilot):
         line = app.chat.query_one("#input-area").region.y

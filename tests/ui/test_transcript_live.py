@@ -71,6 +71,7 @@ async def test_live_thinking_is_open_shows_its_tail_and_folds_at_the_first_word_
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("size", "rows"), [((80, 12), 10), ((80, 24), 11), ((80, 50), 36), ((200, 60), 46)])
+@pytest.mark.long
 async def test_live_thinking_takes_the_free_rows_of_the_transcript(size: tuple[int, int], rows: int) -> None:
     thoughts = "\n\n".join(f"Thought number {number}." for number in range(80))
     async with on_stage(size=size) as (app, services, pilot):

@@ -156,6 +156,7 @@ async def test_a_slash_in_an_empty_draft_begins_a_command() -> None:
         assert _mode(app) == "INSERT"
 
 
+@pytest.mark.long
 async def test_a_key_right_after_escape_is_not_lost() -> None:
     async with _composer() as (app, _, pilot, composer):
         await type_in(pilot, "one two")

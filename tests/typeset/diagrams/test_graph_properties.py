@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,6 +104,7 @@ def written(graph: Graph) -> str:
 
 @settings(max_examples=60)
 @given(graphs(), st.sampled_from([30, 60, 96]))
+@pytest.mark.long
 def test_a_reader_finds_the_graph_in_its_drawing(graph: Graph, columns: int) -> None:
     drawing = draw(written(graph), columns, width_of)
     assert is_equally_wide(drawing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ def sequences(draw_: st.DrawFn) -> tuple[Sequence, str]:
 
 @settings(max_examples=60)
 @given(sequences(), st.sampled_from([40, 80, 120]))
+@pytest.mark.long
 def test_a_reader_finds_the_sequence_in_its_drawing(made: tuple[Sequence, str], columns: int) -> None:
     sequence, source = made
     drawing = draw(source, columns, width_of)

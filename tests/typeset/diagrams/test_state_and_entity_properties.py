@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,6 +85,7 @@ def entities(draw_: st.DrawFn) -> tuple[Graph, str]:
 
 @settings(max_examples=60)
 @given(machines(), st.sampled_from([30, 60, 96]))
+@pytest.mark.long
 def test_a_reader_finds_the_states_in_their_drawing(made: tuple[Graph, str], columns: int) -> None:
     graph, source = made
     drawing = draw(source, columns, width_of)
@@ -93,6 +95,7 @@ def test_a_reader_finds_the_states_in_their_drawing(made: tuple[Graph, str], col
 
 @settings(max_examples=60)
 @given(entities(), st.sampled_from([30, 60, 96]))
+@pytest.mark.long
 def test_a_reader_finds_the_entities_in_their_drawing(made: tuple[Graph, str], columns: int) -> None:
     graph, source = made
     drawing = draw(source, columns, width_of)

@@ -419,6 +419,7 @@ def test_the_short_way_and_the_long_way_agree(pieces: list[dict[str, object]]) -
     assert told[0] == told[1]
 
 
+@pytest.mark.long
 def test_very_many_sources_are_not_all_told_with_each_one():
     source = {"type": "url_citation", "url": "https://a.example", "title": "a", "start_index": 0, "end_index": 1}
     kind = "output_text.annotation.added"
