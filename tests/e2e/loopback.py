@@ -30,6 +30,8 @@ class Loopback:
         self.sent = 0
         self.hung_up = threading.Event()
         self._words: queue.Queue[object] = queue.Queue()
+        self._answering = threading.Lock()
+        """Held by the request that takes the words: of two, the one whose client hung up may be slower to wake."""
         self._refusals: list[int] = []
         self._server = _Server(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -116,7 +118,7 @@ class Loopback:
                 self.send_header("transfer-encoding", "chunked")
                 self.end_headers()
                 loopback.asked.release()
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError), loopback._answering:
                     self._answer()
                     return
                 loopback.hung_up.set()
