@@ -227,7 +227,7 @@ def test_asking_the_keyring_starts_no_program() -> None:
     """Its library looks for libraries of macOS with a compiler, which would see the keys of our environment."""
     source = """if True:
         import sys
-        from tui.providers.keys import Keyring
+        from tui.providers.system_keyring import Keyring
         started = []
         names = ("subprocess.Popen", "os.exec", "os.fork", "os.posix_spawn", "os.system")
         sys.addaudithook(lambda name, about: started.append((name, about)) if name in names else None)
@@ -331,11 +331,37 @@ def test_a_keyring_that_hangs_is_given_up(
         release.wait(300)
 
     monkeypatch.setattr(sys.modules["keyring"], "get_password", hang)
-    monkeypatch.setattr("tui.providers.keys.KEYRING_LIMIT_S", 0.05)
+    monkeypatch.setattr("tui.providers.system_keyring.KEYRING_LIMIT_S", 0.05)
     keys = Keys(tmp_path / "c.toml", environ={})
     assert [keys.find(replace(OPENAI, id=f"provider{number}")) for number in range(40)] == [None] * 40
     assert len(asked) == 1
     release.set()
+
+
+def test_a_key_in_a_keyring_that_hangs_is_not_called_missing_replaced_or_removed(
+    tmp_path: Path, drawer: dict[tuple[str, str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, release = tmp_path / "c.toml", threading.Event()
+    Keys(path, environ={}).save(OPENAI, KEY)
+    for name in ("get_password", "set_password", "delete_password"):
+        monkeypatch.setattr(sys.modules["keyring"], name, lambda *_: release.wait(300))
+    monkeypatch.setattr("tui.providers.system_keyring.KEYRING_LIMIT_S", 0.05)
+    with pytest.raises(ProviderError, match="The keyring does not answer, and OpenAI has no other key"):
+        Keys(path, environ={}).require(OPENAI)
+    with pytest.raises(ConfigError, match="it holds an older key of OpenAI: nothing was changed"):
+        Keys(path, environ={}).save(OPENAI, "another-key-12345")
+    with pytest.raises(ConfigError, match="it still holds the key of openai: nothing was changed"):
+        Keys(path, environ={}).forget("openai")
+    assert [(row.provider, row.key) for row in Keys(path, environ={}).saved()] == [("openai", None)]
+    release.set()
+
+
+def test_a_key_with_a_line_break_from_the_keyring_is_named_not_sent(
+    tmp_path: Path, drawer: dict[tuple[str, str], str]
+) -> None:
+    drawer["ponder", "openai@api.openai.com"] = "sk-first\nX-Evil: 1"
+    with pytest.raises(ConfigError, match=r"character U\+000A \(control character\) at position 9"):
+        Keys(tmp_path / "c.toml", environ={}).find(OPENAI)
 
 
 def test_a_server_that_needs_no_key_costs_no_keyring(tmp_path: Path, drawer: dict[tuple[str, str], str]) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tui.cli.user_catalog import known_keys, user_catalog
-from tui.providers.keys import Keyring
 from tui.providers.mcp_logins import McpLogins, learn_logins
 from tui.providers.redaction import Redactor, Secret
+from tui.providers.system_keyring import Keyring
 
 ADDRESS = "https://tracker.example.com/mcp"
 TEXT = json.dumps({"access_token": "access-0123456789", "refresh_token": "renewal-0123456789", "scope": "read"})

@@ -114,6 +114,8 @@ def _list(keys: Keys, catalog: Catalog) -> int:
             found = True
             shown = "" if key is None else str(key.secret)
             print(f"{provider.id:<14} {shown:<8} {source}")
+    if keys.keyring_is_silent:
+        problems["The keyring does not answer: keys in it are not listed."] = None
     for problem in problems:  # report an unreadable file once, not for every provider
         print_messages(f"ponder: {problem}")
     if not found and not problems:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-import sys
 import threading
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
@@ -28,12 +27,7 @@ if TYPE_CHECKING:
     from tui.providers.clouds.sigv4 import AwsSigner
     from tui.providers.key_command import KeyCommands
     from tui.providers.key_wait import KeyWait
-
-KEYRING_SERVICE = "ponder"
-KEYRING_LIMIT_S = 2.0
-"""Longest wait for the keyring, which may hang if no secret service runs."""
-
-T = TypeVar("T")
+    from tui.providers.system_keyring import Keyring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,94 +103,6 @@ class CredentialsFile:
             write_atomically(self.path, tomli_w.dumps(table))
         except OSError as error:
             raise ConfigError(f"`{self.path}` cannot be written: {error.strerror}.", file=str(self.path)) from None
-
-
-class Keyring:
-    """The system's keyring. After one timeout it is not used again."""
-
-    def __init__(self) -> None:
-        self._gone = False
-
-    def get(self, provider: str, host: str) -> Secret | None:
-        """Return the saved key of a provider and host; None also if the keyring does not answer."""
-
-        def ask() -> str | None:
-            _spare_the_compiler()
-            import keyring
-
-            return keyring.get_password(KEYRING_SERVICE, _account(provider, host))
-
-        found = self._in_time(ask)
-        return Secret(found) if found else None
-
-    def put(self, provider: str, host: str, key: Secret) -> bool:
-        """Save a key; returns False if the keyring did not store it."""
-
-        def save() -> bool:
-            _spare_the_compiler()
-            import keyring
-
-            keyring.set_password(KEYRING_SERVICE, _account(provider, host), key.reveal())
-            return keyring.get_password(KEYRING_SERVICE, _account(provider, host)) == key.reveal()
-
-        return self._in_time(save) is True
-
-    def remove(self, provider: str, host: str) -> None:
-        """Remove a key if there is one."""
-
-        def remove() -> None:
-            _spare_the_compiler()
-            import keyring
-
-            keyring.delete_password(KEYRING_SERVICE, _account(provider, host))
-
-        self._in_time(remove)
-
-    def _in_time(self, call: Callable[[], T]) -> T | None:
-        """Run a call in its own thread; returns None if it fails or times out. A hanging thread is abandoned."""
-        if self._gone:
-            return None
-        import queue
-
-        answer: queue.SimpleQueue[T | None] = queue.SimpleQueue()
-
-        def work() -> None:
-            try:
-                answer.put(call())
-            except _keyring_faults():
-                answer.put(None)
-
-        threading.Thread(target=work, name="keyring", daemon=True).start()
-        try:
-            return answer.get(timeout=KEYRING_LIMIT_S)
-        except queue.Empty:
-            self._gone = True
-            return None
-
-
-def _spare_the_compiler() -> None:
-    """Prevent ``import keyring`` from running the compiler on Linux. Call this before the import.
-
-    keyring imports the backends of all systems. The macOS backend calls ``find_library``, which on Linux runs
-    ldconfig, the compiler and the linker with our environment and the keys in it. keyring ignores a backend that
-    cannot be imported.
-    """
-    if sys.platform != "darwin":
-        sys.modules.setdefault("keyring.backends.macOS.api", None)  # type: ignore[arg-type]  # as Python marks it
-
-
-def _account(provider: str, host: str) -> str:
-    return f"{provider}@{host}"
-
-
-def _keyring_faults() -> tuple[type[Exception], ...]:
-    """Return the exceptions that keyring backends raise, and ImportError: keyring may not be installed."""
-    known = (ImportError, OSError, RuntimeError, ValueError, TypeError, AttributeError, LookupError)
-    try:
-        from keyring.errors import KeyringError
-    except ImportError:
-        return known
-    return (*known, KeyringError)
 
 
 _VARIABLE = lazy_regex(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -281,7 +187,8 @@ class Keys:
     ) -> None:
         self._file = CredentialsFile(credentials)
         self._environ = os.environ if environ is None else environ
-        self._keyring = Keyring() if use_keyring else None
+        self._use_keyring = use_keyring
+        self._opened: Keyring | None = None
         self._found: dict[tuple[str, str], FoundKey | None] = {}
         self._commands: dict[tuple[str, str], tuple[str, ...]] = {}
         """The commands of providers whose keys come from one, by provider and host."""
@@ -443,10 +350,10 @@ class Keys:
         row = self._file.rows().get(provider.id)
         # The keyring is slow, so it is not read for a server that can do without a key, unless one was saved for it.
         spared = recorded_only or provider.key_optional or provider.cloud is not None
-        if self._keyring is not None and (row is not None or not spared):
+        if (row is not None or not spared) and self._keyring is not None:
             secret = self._keyring.get(provider.id, host)
             if secret is not None:
-                return FoundKey(secret=secret, location=KeyLocation.KEYRING, source="keyring")
+                return FoundKey(secret=checked_key(secret.reveal()), location=KeyLocation.KEYRING, source="keyring")
         if row is None or row.host != host or row.key is None:
             return None
         return FoundKey(secret=checked_key(row.key.reveal()), location=KeyLocation.FILE, source=str(self._file.path))
@@ -457,6 +364,10 @@ class Keys:
         message = f"There is no key for {provider.title}."
         if row is not None and row.host != host:
             message = f"The key of {provider.title} was saved for {row.host}, so it is not sent to {host}."
+        elif self.keyring_is_silent:
+            message = (
+                f"The keyring does not answer, and {provider.title} has no other key. Unlock it and start ponder again."
+            )
         variables = [f"set `{name}`" for name in provider.key_env[:1]]
         advice = " or ".join([*variables, f"run `ponder auth set {provider.id}`"])
         advice = advice[0].upper() + advice[1:] + "."
@@ -473,6 +384,9 @@ class Keys:
             )
         self.redactor.remember(secret)
         in_keyring = self._keyring is not None and self._keyring.put(provider.id, host, secret)
+        if not in_keyring:
+            # Once the keyring answers again, its key would be used instead of the new one.
+            self._refuse_while_silent(self._file.rows().get(provider.id), f"it holds an older key of {provider.title}")
         self._file.put(SavedKey(provider=provider.id, host=host, key=None if in_keyring else secret))
         self._found.pop((provider.id, host), None)
         return KeyLocation.KEYRING if in_keyring else KeyLocation.FILE
@@ -491,9 +405,29 @@ class Keys:
             return False
         if row.key is None and self._keyring is not None:
             self._keyring.remove(provider_id, row.host)
+            self._refuse_while_silent(row, f"it still holds the key of {provider_id}")
         self._file.remove(provider_id)
         self._found.pop((provider_id, row.host), None)
         return True
+
+    @property
+    def keyring_is_silent(self) -> bool:
+        """The keyring did not answer in time, so that keys in it are not found."""
+        return self._opened is not None and self._opened.is_silent
+
+    @property
+    def _keyring(self) -> Keyring | None:
+        if self._opened is None and self._use_keyring:
+            from tui.providers.system_keyring import Keyring
+
+            self._opened = Keyring()
+        return self._opened
+
+    def _refuse_while_silent(self, row: SavedKey | None, holds: str) -> None:
+        if self.keyring_is_silent and row is not None and row.key is None:
+            raise ConfigError(
+                f"The keyring does not answer, and {holds}: nothing was changed. Unlock it and try again."
+            )
 
     def saved(self) -> tuple[SavedKey, ...]:
         """Return the rows of the credentials file."""

@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tui.domain.errors import ConfigError
-from tui.providers.keys import CredentialsFile, KeyLocation, Keyring, SavedKey
+from tui.providers.keys import CredentialsFile, KeyLocation, SavedKey
 from tui.providers.redaction import Redactor, Secret
+from tui.providers.system_keyring import Keyring
 from tui.settings.merged_file import locked
 
 
