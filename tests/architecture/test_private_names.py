@@ -57,6 +57,8 @@ OF_LIBRARIES = {
         "argparse:_ActionsContainer": "_actions",
         "argparse:_SubParsersAction": "_choices_actions",
     },
+    # What starts a thread, and whether there are others: the executor fails if one cannot be started.
+    "tui/domain/patient_executor.py": {"concurrent.futures.thread:ThreadPoolExecutor": "_adjust_thread_count _threads"},
     # The stream below TLS, from which an answer is read after a reset. The pool could take another network backend,
     # but httpx creates it.
     "tui/providers/http/httpx_connection.py": {"httpcore._backends.anyio:AnyIOStream": "_stream"},

@@ -38,6 +38,7 @@ def opened(
     availability.look_for_keys(stored=False)
     storage: Storage = StorageWithPrivate(open_storage(program))
     program.engine.start()
+    program.engine.keep_going_without_threads()
     program.engine.call(program.toolbox.ready())
     current = CurrentSession(program, storage, interactive=True)
     storage.when_locked(say_on_stderr)  # there is no screen yet

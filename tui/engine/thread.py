@@ -37,6 +37,13 @@ class EngineThread:
         self._thread.start()
         self._ready.wait()
 
+    def keep_going_without_threads(self) -> None:
+        """Let blocking work wait while the system allows no further threads, instead of failing."""
+        from tui.domain.patient_executor import PatientExecutor
+
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.set_default_executor, PatientExecutor())
+
     def call(self, work: Coroutine[object, object, T]) -> concurrent.futures.Future[T]:
         """Run a coroutine there. Its result or exception is in the future; cancelling the future cancels it."""
         future: concurrent.futures.Future[T] = concurrent.futures.Future()

@@ -94,8 +94,10 @@ class MergedFile:
             self._changes[key] = change
             self._urgent = self._urgent or not after_s
             if self._writer is None and not self._closed:
-                self._writer = threading.Thread(target=self._write_changes, args=(after_s,), daemon=True)
-                self._writer.start()
+                writer = threading.Thread(target=self._write_changes, args=(after_s,), daemon=True)
+                with contextlib.suppress(RuntimeError):  # no more threads now: the next change or ``close`` writes
+                    writer.start()
+                    self._writer = writer
             self._due.notify()
 
     def close(self) -> None:

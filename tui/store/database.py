@@ -62,6 +62,8 @@ class Database:
         self._file_system = file_system
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="ponder-store-write")
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="ponder-store-read")
+        for executor in (self._writing, self._reading):
+            executor.submit(int)  # starts its thread now: later, the system may allow no more
         self._connection: sqlite3.Connection | None = None
         self._reader: ReadConnection | None = None
         self._index = SharedIndex(path)

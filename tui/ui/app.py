@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from tui.commands.keymap import Keymap
 from tui.commands.registry import CommandScope, Registry, View
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
+from tui.domain.patient_executor import PatientExecutor
 from tui.engine.state import Phase
 from tui.ui.chat.screen import ChatScreen
 from tui.ui.dialogs.open_view import open_view
@@ -149,6 +151,7 @@ class PonderApp(HookedApp[int]):
 
     def on_mount(self) -> None:
         """Start the handling of global keys and signals."""
+        asyncio.get_running_loop().set_default_executor(PatientExecutor())
         self.global_keys.begin(self.shutdown, self.stdio_redirect)
         self.watch(self, "app_focus", lambda here: self.ui_services.notifications.focus_changed(here=here), init=False)
         self.theming.watch(self)

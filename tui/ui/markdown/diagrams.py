@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
@@ -60,8 +61,10 @@ class Drawings:
             self._waiting.pop(place, None)
             self._waiting[place] = request
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="diagrams", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="diagrams", daemon=True)
+                with suppress(RuntimeError):  # the system allows no more threads: the next diagram tries again
+                    thread.start()
+                    self._thread = thread
             self._lock.notify()
 
     def listen(self, heard: Callable[[], None]) -> None:

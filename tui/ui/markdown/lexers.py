@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,10 @@ class Lexers:
             return self._known[name]
         self.missed += 1
         if name not in self._loading:
-            self._loading.add(name)
-            threading.Thread(target=self._run, args=(name,), name=f"lexer {name}", daemon=True).start()
+            thread = threading.Thread(target=self._run, args=(name,), name=f"lexer {name}", daemon=True)
+            with suppress(RuntimeError):  # the system allows no more threads: the code stays plain
+                self._loading.add(name)
+                thread.start()
         return None
 
     def preload(self, name: str) -> None:

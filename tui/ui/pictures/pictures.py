@@ -59,8 +59,12 @@ class PictureThread:
                 future.set_exception(error)
 
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="pictures", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="pictures", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the system allows no more threads
+                raise NotDrawable("cannot be decoded now") from None
+            self._thread = thread
         self._jobs.put(work)
         return await asyncio.wrap_future(future)
 
