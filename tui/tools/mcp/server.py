@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import logging
 import os
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import Transport
     from mcp.client.client import Client
     from mcp.client.context import ClientRequestContext
+    from mcp.shared.exceptions import MCPError
     from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
 
     from tui.tools.mcp.oauth import ServerAuth
@@ -65,6 +67,10 @@ LOGIN_WITHIN_S = 900.0
 """Seconds that a login may take; codes end sooner."""
 _CLOSED = "Connection closed"
 """The SDK's message."""
+FORGOTTEN = "it has forgotten this session: the next use starts a new one"
+_OF_A_SESSION = re.compile("session|initiali", re.IGNORECASE)
+_REFUSED = "Server returned an error response"
+"""What the SDK says of a refusal without a reason."""
 NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
 
 
@@ -89,6 +95,8 @@ class Server:
     _looked: float = 0.0
     _seen_dead: bool = False
     _sent_too_much: bool = False
+    _refusal: int = 0
+    """The status of the last message that a server over HTTP did not take."""
     _uses: list[ServerUse] = field(default_factory=list)
     """What is asked of the server now."""
     _stderr: OutputEnds = field(default_factory=lambda: OutputEnds(0, 4096))
@@ -98,7 +106,7 @@ class Server:
         if self._client is not None and self._is_dead():
             await self.down("it ended")
         if self._life is None or self._life.done():
-            self._looked, self._seen_dead, self._sent_too_much = 0.0, False, False
+            self._looked, self._seen_dead, self._sent_too_much, self._refusal = 0.0, False, False, 0
             self.state, self._stop, self._settled = STARTING, asyncio.Event(), asyncio.Event()
             self._life = asyncio.get_running_loop().create_task(self._live(), name=f"mcp {self.name}")
         await self._settled.wait()
@@ -281,6 +289,7 @@ class Server:
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
 
+        self._refusal = 0
         try:
             return await request
         except MCPError as error:
@@ -295,11 +304,29 @@ class Server:
                 raise ToolError(f"The MCP server `{self.name}` {ended}") from None
             if needed := self._login_needed():
                 raise ToolError(f"The MCP server `{self.name}` refused: {needed}.") from None
-            raise ToolError(f"The MCP server `{self.name}` refused: {printable(error.message)[:2000]}") from None
+            if self._has_forgotten(error):
+                await self.down(FORGOTTEN)
+                raise ToolError(f"The MCP server `{self.name}` is not available: {FORGOTTEN}.") from None
+            reason = self._status_told(error.message) or printable(error.message)[:2000]
+            raise ToolError(f"The MCP server `{self.name}` refused: {reason}") from None
         except ValueError:
             raise ToolError(f"The MCP server `{self.name}` returned an invalid result.") from None
         except InputRequiredRoundsExceededError:
             raise ToolError(f"The MCP server `{self.name}` asked for input again and again.") from None
+
+    def _has_forgotten(self, error: MCPError) -> bool:
+        """Whether the server no longer knows the session, as after a restart: the protocol says 404, some say 400."""
+        from mcp_types import METHOD_NOT_FOUND
+
+        if self._refusal == 404:
+            return error.code != METHOD_NOT_FOUND
+        return self._refusal == 400 and _OF_A_SESSION.search(error.message) is not None
+
+    def _status_told(self, message: object) -> str:
+        """The status of a refusal, which the SDK leaves out; "" if the server gave a reason."""
+        if message != _REFUSED or not self._refusal:
+            return ""
+        return f"HTTP {self._refusal}" + (": check its `headers`" if self._refusal in (401, 403) else "")
 
     def _result_of(self, tool: ForeignTool, result: CallToolResult) -> CallResult:
         return call_result_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
@@ -350,11 +377,17 @@ class Server:
         except TimeoutError:
             self.state = f"it did not start within {limit:g} s"
         except Exception as error:  # noqa: BLE001 - a foreign program's fault is a state, and may be of any class
-            self.state = SENT_TOO_MUCH if self._sent_too_much else self._login_needed() or _reason(error)
+            self.state = SENT_TOO_MUCH if self._sent_too_much else self._login_needed() or self._why(error)
         finally:
             tree.kill()
             self._client = None
             self._settled.set()
+
+    def _why(self, error: BaseException) -> str:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        status = self._status_told(getattr(error, "message", None))
+        return f"it could not be started ({status})" if status else _reason(error)
 
     async def _until_stopped(self, client: Client) -> None:
         """Keep the lists up to date meanwhile."""
@@ -387,7 +420,9 @@ class Server:
 
         if not self.config.command:
             auth = self._login() if self.config.may_log_in else None
-            return address(self.config.url, self.config.headers, self.proxy_for(self.config.url), auth)
+            return address(
+                self.config.url, self.config.headers, self.proxy_for(self.config.url), auth, self._was_refused
+            )
 
         if os.name != "posix":
             raise ToolError("not started: servers that are programs do not work on Windows, only those with a `url`")
@@ -404,6 +439,9 @@ class Server:
             )
         environment = {**safe_path(argv), **self.config.env, MARK: tree.mark}
         return program(argv, environment, folder, stack.enter_context(_capture_tail(self._stderr)), tree, too_large)
+
+    def _was_refused(self, status: int) -> None:
+        self._refusal = status
 
     async def _on_message(self, message: object) -> None:
         self.lists.heard(getattr(message, "method", ""))

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -109,11 +109,20 @@ async def program(
 
 @asynccontextmanager
 async def address(
-    url: str, headers: Mapping[str, str], proxy: str | None, auth: httpx2.Auth | None
+    url: str,
+    headers: Mapping[str, str],
+    proxy: str | None,
+    auth: httpx2.Auth | None,
+    refused: Callable[[int], None],
 ) -> AsyncIterator[TransportStreams]:
-    """Connect to a server over HTTP."""
+    """Connect to a server over HTTP; ``refused`` gets the status of each message that it does not take."""
+
+    async def look(response: httpx2.Response) -> None:
+        if response.request.method == "POST" and response.status_code >= 400:
+            refused(response.status_code)
+
     async with (
-        http_client(proxy, headers, auth) as client,
+        http_client(proxy, headers, auth, look) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE) as (receiver, sender),
     ):
         yield _bounded(receiver, sender)
@@ -226,7 +235,10 @@ def _within_limits(received: SessionMessage | Exception) -> SessionMessage | Exc
 
 
 def http_client(
-    proxy: str | None, headers: Mapping[str, str] | None = None, auth: httpx2.Auth | None = None
+    proxy: str | None,
+    headers: Mapping[str, str] | None = None,
+    auth: httpx2.Auth | None = None,
+    *looks: Callable[[httpx2.Response], Awaitable[None]],
 ) -> httpx2.AsyncClient:
     """A client that follows no redirects, and whose answers have a limit."""
     # Uncompressed data cannot grow after it was counted.
@@ -237,7 +249,7 @@ def http_client(
         timeout=httpx2.Timeout(30.0, read=300.0),
         # The client's own choice of a proxy would send requests for this machine, with their headers, to HTTP_PROXY.
         transport=httpx2.AsyncHTTPTransport(proxy=proxy),
-        event_hooks={"request": [_Pace(), _end_soon], "response": [_limited]},
+        event_hooks={"request": [_Pace(), _end_soon], "response": [*looks, _limited]},
     )
 
 
