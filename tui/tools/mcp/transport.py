@@ -92,19 +92,23 @@ async def program(
                 too_large()
                 tree.kill()
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read)
-        tasks.start_soon(_forget_leader, process, tree, guard)
-        tasks.start_soon(_write_all, process, write_receiver, sender)
-        try:
-            yield _bounded(receiver, write_sender)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await _ended(process, tree)
-                await _dismissed(guard)
-                for stream in (receiver, write_sender, sender, write_receiver):
-                    await stream.aclose()
-            tasks.cancel_scope.cancel()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            tasks.start_soon(_forget_leader, process, tree, guard)
+            tasks.start_soon(_write_all, process, write_receiver, sender)
+            try:
+                yield _bounded(receiver, write_sender)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _ended(process, tree)
+                    await _dismissed(guard)
+                    for stream in (receiver, write_sender, sender, write_receiver):
+                        await stream.aclose()
+                tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _drained(process)
 
 
 @asynccontextmanager
@@ -431,6 +435,15 @@ async def _ended(process: asyncio.subprocess.Process, tree: ProcessTree) -> None
         async with asyncio.timeout(GRACE_S):
             await process.wait()
     await tree.end(process)
+
+
+async def _drained(process: asyncio.subprocess.Process) -> None:
+    """Read what an ended server has left in its pipe: asyncio closes the pipe only when it has seen its end."""
+    assert process.stdout is not None
+    with contextlib.suppress(TimeoutError, OSError):  # a process that no signal reaches may hold the pipe
+        async with asyncio.timeout(GRACE_S):
+            while await process.stdout.read(MAX_MESSAGE):
+                pass
 
 
 class _Counted(httpx2.AsyncByteStream):
