@@ -18,6 +18,8 @@ class PlainHttpMcp:
     session: int = 0
     forgotten: tuple[int, dict[str, object]] | None = None
     """Status and error of a call in a session that the server no longer knows; the next session works."""
+    encoding: str = ""
+    """The content encoding that the answers to calls claim to have."""
     refusal: int = 0
     """Status of every answer."""
 
@@ -50,6 +52,8 @@ class PlainHttpMcp:
         status, answer = self.answer(json.loads(body)) if head.startswith("post") else (405, None)
         data = b"" if answer is None else json.dumps(answer).encode()
         more = f"content-type: application/json\r\nmcp-session-id: {self.session}\r\n" if answer is not None else ""
+        if self.encoding and b"tools/call" in body:
+            more += f"content-encoding: {self.encoding}\r\n"
         writer.write(f"HTTP/1.1 {status} X\r\n{more}content-length: {len(data)}\r\nconnection: close\r\n\r\n".encode())
         writer.write(data)
         await writer.drain()

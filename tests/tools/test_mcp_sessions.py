@@ -1,4 +1,4 @@
-"""Sessions of MCP servers over HTTP that restart, and servers that refuse."""
+"""Sessions of MCP servers over HTTP that restart, servers that refuse, and answers that are refused."""
 
 from __future__ import annotations
 
@@ -50,5 +50,17 @@ async def test_the_status_of_a_server_that_refuses_is_told(tmp_path: Path, statu
         try:
             await bench.toolbox.ready()
             assert [each.state for each in bench.toolbox.servers()] == [f"it could not be started ({reason})"]
+        finally:
+            await bench.toolbox.close()
+
+
+async def test_an_answer_that_is_compressed_unasked_is_refused_at_once(tmp_path: Path) -> None:
+    async with plain_http_mcp() as server:
+        bench = open_bench(tmp_path, mcp={"servers": {"fake": {"url": server.address, "start_timeout": 50}}})
+        try:
+            await bench.toolbox.ready()
+            server.encoding = "gzip"
+            said = words(await bench.call("mcp_fake__go", "once"))
+            assert "refused: Unexpected content type: compressed by gzip, though that was not asked for" in said
         finally:
             await bench.toolbox.close()

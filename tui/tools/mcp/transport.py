@@ -253,7 +253,7 @@ def http_client(
         timeout=httpx2.Timeout(30.0, read=300.0),
         # The client's own choice of a proxy would send requests for this machine, with their headers, to HTTP_PROXY.
         transport=httpx2.AsyncHTTPTransport(proxy=proxy),
-        event_hooks={"request": [_Pace(), _end_soon], "response": [*looks, _limited]},
+        event_hooks={"request": [_Pace(), _end_soon], "response": [*looks, _refuse_compressed, _limited]},
     )
 
 
@@ -462,6 +462,13 @@ class _Counted(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._body.aclose()
+
+
+async def _refuse_compressed(response: httpx2.Response) -> None:
+    """As a type that the SDK tells at once. If this raised, a call would have no answer until its time is over."""
+    encoding = response.headers.pop("content-encoding", "identity")
+    if encoding.lower() not in ("identity", ""):
+        response.headers["content-type"] = f"compressed by {encoding[:20]}, though that was not asked for"
 
 
 async def _limited(response: httpx2.Response) -> None:
