@@ -150,6 +150,22 @@ async def test_commands_in_the_sandbox_cannot_read_or_write_what_rules_keep_from
     assert (bench.folder / "deep" / "old.lock").read_text() == "mine"
 
 
+@every_sandbox
+async def test_commands_in_the_sandbox_cannot_read_what_a_rule_names_in_other_letters(
+    tmp_path: Path, kernel: Kernel
+) -> None:
+    names = ("SECRETS/k", "Mixed/sub/k", "gehe\u0301im/k", "Keys/a.txt")
+    command = f"cat {' '.join(names)} open.txt"
+    rules = ["read(secrets/**)", "read(mixed/SUB)", "read(geh\u00e9im/**)", "read(keys/*.txt)"]
+    bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": [f"shell(={command}) ro"], "deny": rules})
+    for name in names:
+        bench.write(name, "hidden")
+    bench.write("open.txt", "open")
+    text = outcome(await bench.call("shell", command=command))[1]
+    assert "open" in text
+    assert "hidden" not in text
+
+
 async def test_a_pattern_with_more_files_than_can_be_looked_at_stops_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,10 +7,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, RuleEffect
+from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, RuleEffect, folded
 
 MOST_ENTRIES = 200_000
-"""Entries visited for the patterns with wildcards of one access."""
+"""Entries visited for the patterns of one access."""
 
 _TOOLS = {Access.READ: ("read_file",), Access.WRITE: ("write_file", "edit_file")}
 
@@ -47,11 +47,11 @@ def _add(paths: list[Path], book: RuleBook, rule: Rule, left: int) -> int:
     """Add what the rule matches; returns how many further entries may be visited."""
     start, rest = book.split(rule)
     here = Path(book.folder)
+    starts, left = _spellings(start, left)
     if not rest or set(rest) == {"**"}:
-        if start != here and start not in here.parents:
-            paths.append(start)
+        paths += [one for one in starts if one != here and one not in here.parents]
         return left
-    waiting = deque([start])
+    waiting = deque(starts)
     while waiting and left > 0:
         try:
             with os.scandir(waiting.popleft()) as listed:
@@ -65,3 +65,25 @@ def _add(paths: list[Path], book: RuleBook, rule: Rule, left: int) -> int:
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(Path(entry.path))
     return left
+
+
+def _spellings(path: Path, left: int) -> tuple[list[Path], int]:
+    """The path and all existing ones that a rule does not tell from it; and how many further entries may be visited."""
+    found = [Path(path.anchor)]
+    for part in path.parts[1:]:
+        longer: list[Path] = []
+        for folder in found:
+            names, left = _names(folder, left)
+            longer += [folder / name for name in sorted({part, *(one for one in names if folded(one) == folded(part))})]
+        found = longer
+    return found, left
+
+
+def _names(folder: Path, left: int) -> tuple[list[str], int]:
+    if left <= 0:
+        return [], left
+    try:
+        names = [one.name for one in folder.iterdir()]
+    except OSError:
+        names = []
+    return names, left - len(names)

@@ -321,7 +321,7 @@ class RuleBook:
         whole = self._whole(pattern)
         if not denies:
             return path_matches(target, whole)
-        target, whole = _folded(target), _folded(whole)
+        target, whole = folded(target), folded(whole)
         return path_matches(target, whole) or (not has_wildcard(pattern) and path_matches(target, f"{whole}/**"))
 
     def fits_path(self, rule: Rule, path: str) -> bool:
@@ -397,10 +397,11 @@ def _is_about_paths(subject: str) -> bool:
 
 def _ends_with(target: str, pattern: str) -> bool:
     literal = re.sub(r"\[([*?[])\]", r"\1", pattern).strip("/")
-    return _folded(target).endswith(_folded(f"/{literal}"))
+    return folded(target).endswith(folded(f"/{literal}"))
 
 
-def _folded(path: str) -> str:
+def folded(path: str) -> str:
+    """A path or name as rules compare it: letter case and the spelling of accents do not matter."""
     return path if path.islower() and path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
