@@ -31,8 +31,9 @@ def ruled_paths(book: RuleBook) -> RuledPaths:
     for access, paths in ((Access.READ, found.unreadable), (Access.WRITE, found.unwritable)):
         rules = [rule for rule in (*book.rules, *book.session) if _restricts(rule, access)]
         left = MOST_ENTRIES
+        listed: dict[Path, list[str]] = {}
         for rule in rules:
-            left = _add(paths, book, rule, left)
+            left = _add(paths, book, rule, left, listed)
         found.complete = found.complete and left > 0
     return found
 
@@ -43,19 +44,19 @@ def _restricts(rule: Rule, access: Access) -> bool:
     return any(rule.covers(RequestedAccess(tool=tool, access=access)) for tool in _TOOLS[access])
 
 
-def _add(paths: list[Path], book: RuleBook, rule: Rule, left: int) -> int:
+def _add(paths: list[Path], book: RuleBook, rule: Rule, left: int, listed: dict[Path, list[str]]) -> int:
     """Add what the rule matches; returns how many further entries may be visited."""
     start, rest = book.split(rule)
     here = Path(book.folder)
-    starts, left = _spellings(start, left)
+    starts, left = _spellings(start, left, listed)
     if not rest or set(rest) == {"**"}:
         paths += [one for one in starts if one != here and one not in here.parents]
         return left
     waiting = deque(starts)
     while waiting and left > 0:
         try:
-            with os.scandir(waiting.popleft()) as listed:
-                entries = list(listed)
+            with os.scandir(waiting.popleft()) as scanned:
+                entries = list(scanned)
         except OSError:
             continue
         left -= len(entries)
@@ -67,23 +68,26 @@ def _add(paths: list[Path], book: RuleBook, rule: Rule, left: int) -> int:
     return left
 
 
-def _spellings(path: Path, left: int) -> tuple[list[Path], int]:
-    """The path and all existing ones that a rule does not tell from it; and how many further entries may be visited."""
+def _spellings(path: Path, left: int, listed: dict[Path, list[str]]) -> tuple[list[Path], int]:
+    """The path and all existing ones that a rule does not tell from it; and how many further entries may be visited.
+
+    ``listed`` keeps the names in folders that several rules have in common.
+    """
     found = [Path(path.anchor)]
     for part in path.parts[1:]:
         longer: list[Path] = []
         for folder in found:
-            names, left = _names(folder, left)
-            longer += [folder / name for name in sorted({part, *(one for one in names if folded(one) == folded(part))})]
+            if folder not in listed and left > 0:
+                listed[folder] = _names(folder)
+                left -= len(listed[folder])
+            same = {name for name in listed.get(folder, ()) if folded(name) == folded(part)}
+            longer += [folder / name for name in sorted({part, *same})]
         found = longer
     return found, left
 
 
-def _names(folder: Path, left: int) -> tuple[list[str], int]:
-    if left <= 0:
-        return [], left
+def _names(folder: Path) -> list[str]:
     try:
-        names = [one.name for one in folder.iterdir()]
+        return [one.name for one in folder.iterdir()]
     except OSError:
-        names = []
-    return names, left - len(names)
+        return []
