@@ -165,7 +165,11 @@ def test_json_lines_say_that_the_server_began_the_answer_anew(engine: EngineThre
     _, out, _ = _run(engine, [BEGUN_ANEW], output=OutputFormat.JSONL)
     lines = [json.loads(line) for line in out.splitlines()]
     told = [(line["type"], line.get("text", line.get("error"))) for line in lines if line["type"] in ("text", "reset")]
-    assert told == [("text", "The answer"), ("reset", None), ("text", "The reply is 42.")]
+    again = told.index(("reset", None))
+    # How the words are divided into lines depends on how fast they are printed.
+    texts = [[text for kind, text in part if kind == "text"] for part in (told[:again], told[again + 1 :])]
+    assert ["".join(words) for words in texts] == ["The answer", "The reply is 42."]
+    assert told.count(("reset", None)) == 1
 
 
 def test_an_answer_that_ends_for_an_unknown_reason_is_4_and_stderr_names_the_reason(engine: EngineThread) -> None:
