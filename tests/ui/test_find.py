@@ -78,15 +78,3 @@ async def test_nothing_found_is_said() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
         await app.ui_services.run_line("/find xyzzy")
         await until(pilot, lambda: "nothing found" in screen_text(app))
-
-
-async def test_what_is_found_in_a_conversation_that_has_room_shows_no_mark_for_lines_below() -> None:
-    async with on_stage(scenes.turn("Where is it?", "It is here.")) as (app, _, pilot):
-        await pilot.press("ctrl+f")
-        await type_in(pilot, "here")
-        await until(pilot, lambda: app.chat.selections.get(app.chat.transcript) is not None)
-        column, mark = app.chat.transcript.column, app.chat.query_one("#below")
-        assert (column.following, column.last_top, mark.display) == (False, 0, False)
-        await pilot.resize_terminal(60, 8)
-        await until(pilot, lambda: column.top >= column.last_top or mark.display)
-        assert mark.display == (column.top < column.last_top)

@@ -301,7 +301,7 @@ class ChatScreen(SteadyScreen[None]):
         self._state = SessionState(view, keep_text=False)
         self._paid = view
         self.conversation.load(view, self._ui_services.display_options())
-        self._below.show_new_lines(following=self.transcript.column.following, below=0)
+        self._below.display = not self.transcript.column.following
         now, private = time.monotonic(), self._services.sessions.private
         self.status.show(status_of(view, now, full=not self.sidebar.display, private=private), now)
         self._clock.resume()
@@ -418,7 +418,8 @@ class ChatScreen(SteadyScreen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """Show or hide the sidebar for the new width."""
         self.place_sidebar(event.size.width)
-        self.call_after_refresh(self._below.place)
+        if self._below.display:
+            self.call_after_refresh(self._below.place)
         self._ui_services.pictures.resized()
 
     def set_vim(self) -> None:

@@ -382,23 +382,19 @@ class FollowLine(Static):
     def __init__(self, transcript: Transcript, composer: Widget) -> None:
         super().__init__("", id="below", markup=False)
         self._words = ""
-        self._following = True
         self._transcript = transcript
         self._composer = composer
 
     def show_new_lines(self, *, following: bool, below: int) -> None:
         """Set whether the tail is followed, and how many new lines are below."""
-        self._following = following
+        self.display = not following
         if not following:
             self._words = f"↓ {below:,}" if below > 0 else "↓"
             self.update(self._words)
-        self.place()
+            self.place()
 
     def place(self) -> None:
-        """Show it if something is out of view, at the right edge of the conversation, beside its scrollbar."""
-        column = self._transcript.column
-        # What was found stays where it is, also while the whole conversation has room.
-        self.display = not self._following and column.top < column.last_top
+        """Move to the right edge of the conversation, beside its scrollbar."""
         room = self._transcript.size.width - len(self._words) - 2
         self.styles.offset = (max(0, room), 0)
 
